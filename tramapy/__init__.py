@@ -1,0 +1,1 @@
+"""Middleware between Python code and an LLM."""

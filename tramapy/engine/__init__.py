@@ -1,0 +1,1 @@
+"""The attempt pipeline: one `async def` core for sync and async callers."""

@@ -1,0 +1,1 @@
+"""What users implement: one file a surface."""

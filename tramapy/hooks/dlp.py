@@ -1,0 +1,346 @@
+"""`DlpInterceptor`: inspect what a model or a tool says, and redact or reject it before anyone sees it."""
+
+from __future__ import annotations
+
+import abc
+import enum
+import re
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Protocol, runtime_checkable
+
+__all__ = [
+    "ClassificationSource",
+    "CompositeDlpInterceptor",
+    "DataClassification",
+    "DlpContentLocation",
+    "DlpContentType",
+    "DlpContext",
+    "DlpInterceptor",
+    "DlpRedaction",
+    "DlpRedactionAuditEmitter",
+    "DlpResult",
+    "DlpStream",
+    "StreamingDlpInterceptor",
+    "ToolResultFilteringSettings",
+    "check_rule_id",
+]
+
+_RULE_ID = re.compile(r"[a-z0-9][a-z0-9._:\-]{0,127}\Z")
+
+
+class DlpContentType(enum.Enum):
+    """Whose text is inspected."""
+
+    MODEL_OUTPUT = "model_output"
+    TOOL_RESULT = "tool_result"
+    MODEL_INPUT = "model_input"
+
+
+class DlpContentLocation(enum.Enum):
+    """Where in a message or response the text stands."""
+
+    MODEL_RESPONSE_CONTENT = "model_response_content"
+    MODEL_RESPONSE_REFUSAL = "model_response_refusal"
+    MODEL_RESPONSE_REASONING = "model_response_reasoning"
+    MODEL_RESPONSE_TOOL_ARGUMENTS = "model_response_tool_arguments"
+    TOOL_MESSAGE_CONTENT = "tool_message_content"
+    TOOL_MESSAGE_TEXT_RUN = "tool_message_text_run"
+    PROVIDER_ERROR_BODY = "provider_error_body"
+    REQUEST_MESSAGE_CONTENT = "request_message_content"
+    REQUEST_TOOL_ARGUMENTS = "request_tool_arguments"
+
+
+class DataClassification(enum.Enum):
+    """How sensitive the caller says the operation's data is."""
+
+    PUBLIC = "public"
+    INTERNAL = "internal"
+    CONFIDENTIAL = "confidential"
+    RESTRICTED = "restricted"
+
+
+class ClassificationSource(enum.Enum):
+    """Who classified the data."""
+
+    DECLARED = "declared"
+    RULE_BASED = "rule_based"
+    LOCAL_MODEL_ASSISTED = "local_model_assisted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DlpContext:
+    """What is inspected, for whom.
+
+    Args:
+        content_type: Whose text it is.
+        content_location: Where it stands.
+        operation_interface: The operation's `service_interface`.
+        operation_method: The operation's `method_name`.
+        correlation_id: The operation's id.
+        provider_id: The provider of the attempt; None for tool results and outgoing text.
+        model_name: The route's model; None for tool results and outgoing text.
+        tool_name: The tool; None unless the text is a tool's result or its arguments.
+        workflow_run_id: The caller's id of a longer run.
+        data_classification: What the caller declared.
+        classification_source: Who declared it.
+    """
+
+    content_type: DlpContentType
+    content_location: DlpContentLocation
+    operation_interface: str
+    operation_method: str
+    correlation_id: str
+    provider_id: str | None = None
+    model_name: str | None = None
+    tool_name: str | None = None
+    workflow_run_id: str | None = None
+    data_classification: DataClassification | None = None
+    classification_source: ClassificationSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DlpRedaction:
+    """Evidence of a redaction: which rule, how often; never what it matched.
+
+    Args:
+        rule_id: Lower-case letters, digits, `.`, `_`, `:` and `-`, at most 128 characters.
+        replacement_count: How many matches were replaced, at least 1.
+    """
+
+    rule_id: str
+    replacement_count: int
+
+    def __post_init__(self) -> None:
+        check_rule_id(self.rule_id)
+        if isinstance(self.replacement_count, bool) or not isinstance(self.replacement_count, int):
+            raise TypeError("DlpRedaction.replacement_count takes an int")
+        if self.replacement_count < 1:
+            raise ValueError(
+                "DlpRedaction.replacement_count is below 1; report a rule only where it replaced something"
+            )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DlpResult:
+    """The outcome of one inspection; `sanitized_text` is authoritative.
+
+    Text that changed without a redaction is tolerated only where no audit emitter is configured; redactions
+    without a change never are. Both fail closed.
+    """
+
+    sanitized_text: str
+    redactions: tuple[DlpRedaction, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "redactions", tuple(self.redactions))
+
+    @property
+    def has_redactions(self) -> bool:
+        """Whether any rule replaced something."""
+        return bool(self.redactions)
+
+    def __repr__(self) -> str:
+        return f"DlpResult(<{len(self.sanitized_text)} characters>, redactions={self.redactions!r})"
+
+
+class DlpInterceptor(abc.ABC):
+    """Inspects text and returns it sanitized; raise `DlpInspectionError` to reject it.
+
+    `inspect` may be `async def` under `AsyncTramapy`. Whatever it raises fails the operation closed: no
+    retry, no fallback, no breaker count.
+    """
+
+    @abc.abstractmethod
+    def inspect(self, context: DlpContext, text: str) -> DlpResult | Awaitable[DlpResult]:
+        """Return `text` sanitized, with evidence of what was redacted.
+
+        Args:
+            context: What the text is and where it stands.
+            text: A whole slot; adjacent text parts come as one run.
+        """
+
+
+@runtime_checkable
+class DlpStream(Protocol):
+    """The incremental inspection of one text; its pieces joined equal what `inspect` gives for the whole."""
+
+    @property
+    def redactions(self) -> Sequence[DlpRedaction]:
+        """All redactions so far, counts added up by rule."""
+        ...
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return what is safe to release now, possibly nothing."""
+        ...
+
+    def finish(self) -> str:
+        """Decide what was held back and return it. Called once, at the end."""
+        ...
+
+    def abort(self) -> None:
+        """Drop what was held back. Called instead of `finish`, on a failure or an early exit."""
+        ...
+
+
+class StreamingDlpInterceptor(DlpInterceptor):
+    """A `DlpInterceptor` that can also inspect a text while it arrives."""
+
+    @abc.abstractmethod
+    def open_stream(self, context: DlpContext) -> DlpStream | None:
+        """Start an incremental inspection; None makes the engine buffer this text and call `inspect`."""
+
+
+class CompositeDlpInterceptor(StreamingDlpInterceptor):
+    """Several DLP interceptors as one: each inspects what the one before returned; counts merge by rule id.
+
+    Args:
+        interceptors: In the order in which they run. None leaves every text as it is.
+    """
+
+    def __init__(self, interceptors: Iterable[DlpInterceptor]) -> None:
+        self.interceptors: tuple[DlpInterceptor, ...] = tuple(interceptors)
+        for position, interceptor in enumerate(self.interceptors):
+            if not isinstance(interceptor, DlpInterceptor):
+                raise TypeError(
+                    f"interceptors[{position}] is a {type(interceptor).__name__}; "
+                    f"derive it from DlpInterceptor"
+                )
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult | Awaitable[DlpResult]:
+        """Fold the inspections; the first awaitable makes the rest of the fold awaitable too."""
+        found: list[DlpRedaction] = []
+        for position, interceptor in enumerate(self.interceptors):
+            result = interceptor.inspect(context, text)
+            if isinstance(result, Awaitable):
+                return self._fold(position + 1, context, found, result)
+            text = result.sanitized_text
+            found.extend(result.redactions)
+        return DlpResult(text, _merged(found))
+
+    async def _fold(
+        self, start: int, context: DlpContext, found: list[DlpRedaction], pending: Awaitable[DlpResult]
+    ) -> DlpResult:
+        result = await pending
+        found.extend(result.redactions)
+        for interceptor in self.interceptors[start:]:
+            step = interceptor.inspect(context, result.sanitized_text)
+            result = await step if isinstance(step, Awaitable) else step
+            found.extend(result.redactions)
+        return DlpResult(result.sanitized_text, _merged(found))
+
+    def open_stream(self, context: DlpContext) -> DlpStream | None:
+        """Chain one stream per interceptor; None where one of them cannot inspect incrementally."""
+        streams: list[DlpStream] = []
+        for interceptor in self.interceptors:
+            stream = (
+                interceptor.open_stream(context) if isinstance(interceptor, StreamingDlpInterceptor) else None
+            )
+            if stream is None:
+                for opened in streams:
+                    opened.abort()
+                return None
+            streams.append(stream)
+        return ChainedDlpStream(streams)
+
+
+class ChainedDlpStream:
+    """Streams in a row: what one releases feeds the next."""
+
+    __slots__ = ("_streams",)
+
+    def __init__(self, streams: Iterable[DlpStream]) -> None:
+        self._streams = tuple(streams)
+
+    @property
+    def redactions(self) -> tuple[DlpRedaction, ...]:
+        """All redactions so far, counts added up by rule."""
+        return _merged([redaction for stream in self._streams for redaction in stream.redactions])
+
+    def feed(self, text: str) -> str:
+        """Pass a piece down the chain."""
+        for stream in self._streams:
+            text = stream.feed(text)
+        return text
+
+    def finish(self) -> str:
+        """End the streams in order; what one still releases is fed to the next before that one ends."""
+        text = ""
+        for stream in self._streams:
+            text = (stream.feed(text) if text else "") + stream.finish()
+        return text
+
+    def abort(self) -> None:
+        """Drop what any stream holds."""
+        for stream in self._streams:
+            stream.abort()
+
+
+class DlpRedactionAuditEmitter(abc.ABC):
+    """Records redactions in an audit trail; a failure fails the operation with `DlpInspectionError`."""
+
+    @abc.abstractmethod
+    def emit(self, context: DlpContext, redactions: Sequence[DlpRedaction]) -> Awaitable[None] | None:
+        """Record `redactions`; it is awaited before the sanitized text is handed on. May be `async def`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResultFilteringSettings:
+    """How much text a tool result may hold, before and after its inspection.
+
+    Args:
+        default_max_aggregate_text_length: Limit in characters (code points).
+        max_aggregate_text_length_by_tool: Limits for single tools, by the called name.
+    """
+
+    default_max_aggregate_text_length: int = 100_000
+    max_aggregate_text_length_by_tool: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self) -> None:
+        _check_limit("default_max_aggregate_text_length", self.default_max_aggregate_text_length)
+        limits = dict(self.max_aggregate_text_length_by_tool)
+        for tool_name, limit in limits.items():
+            if not tool_name or tool_name != tool_name.strip():
+                raise ValueError(
+                    "max_aggregate_text_length_by_tool has a tool name that is blank or has blanks around it"
+                )
+            _check_limit(f"max_aggregate_text_length_by_tool[{tool_name!r}]", limit)
+        object.__setattr__(self, "max_aggregate_text_length_by_tool", MappingProxyType(limits))
+
+    def limit_for(self, tool_name: str | None) -> int:
+        """Return the limit in characters for a tool."""
+        if tool_name is None:
+            return self.default_max_aggregate_text_length
+        return self.max_aggregate_text_length_by_tool.get(tool_name, self.default_max_aggregate_text_length)
+
+
+def check_rule_id(rule_id: str) -> str:
+    """Return `rule_id`, or raise `ValueError` in words that never repeat it: it may hold what it matched."""
+    if not isinstance(rule_id, str):
+        raise TypeError(f"a DLP rule id is a str, not a {type(rule_id).__name__}")
+    if not rule_id.strip():
+        raise ValueError("a DLP rule id is blank; name the rule, for example 'ssn'")
+    if rule_id != rule_id.strip():
+        raise ValueError("a DLP rule id has blanks around it; remove them")
+    if len(rule_id) > 128:
+        raise ValueError("a DLP rule id is longer than 128 characters; shorten it")
+    if _RULE_ID.match(rule_id) is None:
+        raise ValueError(
+            "a DLP rule id starts with a lower-case letter or digit; then also '.', '_', ':' and '-' may stand"
+        )
+    return rule_id
+
+
+def _merged(redactions: Iterable[DlpRedaction]) -> tuple[DlpRedaction, ...]:
+    counts: dict[str, int] = {}
+    for redaction in redactions:
+        counts[redaction.rule_id] = counts.get(redaction.rule_id, 0) + redaction.replacement_count
+    return tuple(DlpRedaction(rule_id, count) for rule_id, count in counts.items())
+
+
+def _check_limit(name: str, limit: int) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise TypeError(f"{name} takes an int, not a {type(limit).__name__}")
+    if limit < 1:
+        raise ValueError(f"{name} is {limit}; it must be at least 1")

@@ -1,0 +1,1 @@
+"""Adapters from vendors' clients to `Provider` and `AsyncProvider`."""
