@@ -50,11 +50,7 @@ def is_cancellation(error: BaseException) -> bool:
     and `GeneratorExit`, and for a group with one of them anywhere inside: a cancellation wins over the
     failures beside it.
     """
-    if isinstance(error, _ALWAYS):
-        return True
-    if isinstance(error, BaseExceptionGroup):
-        return any(isinstance(leaf, _ALWAYS) or _is_trio_cancelled(leaf) for leaf in leaves(error))
-    return _is_trio_cancelled(error)
+    return any(isinstance(leaf, _ALWAYS) or _is_trio_cancelled(leaf) for leaf in leaves(error))
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:

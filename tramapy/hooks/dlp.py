@@ -327,7 +327,7 @@ def check_rule_id(rule_id: str) -> str:
         raise ValueError("a DLP rule id is longer than 128 characters; shorten it")
     if _RULE_ID.match(rule_id) is None:
         raise ValueError(
-            "a DLP rule id starts with a lower-case letter or digit; then also '.', '_', ':' and '-' may stand"
+            "a DLP rule id starts with a lower-case letter or digit; then also '.', '_', ':' and '-'"
         )
     return rule_id
 
