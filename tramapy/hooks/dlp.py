@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
+from tramapy.hooks.pending_fold import PendingFold
+
 __all__ = [
     "ClassificationSource",
     "CompositeDlpInterceptor",
@@ -122,19 +124,30 @@ class DlpRedaction:
             )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class DlpResult:
     """The outcome of one inspection; `sanitized_text` is authoritative.
 
     Text that changed without a redaction is tolerated only where no audit emitter is configured; redactions
     without a change never are. Both fail closed.
+
+    Raises:
+        TypeError: The text is no str, or a redaction no `DlpRedaction`.
     """
 
     sanitized_text: str
     redactions: tuple[DlpRedaction, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "redactions", tuple(self.redactions))
+    def __init__(self, sanitized_text: str, redactions: Iterable[DlpRedaction] = ()) -> None:
+        # through the slots themselves: this runs for every text, and a frozen dataclass's own way costs thrice
+        if not isinstance(sanitized_text, str):
+            raise TypeError(f"DlpResult.sanitized_text takes a str, not {type(sanitized_text).__name__}")
+        _set_text(self, sanitized_text)
+        listed = tuple(redactions)
+        for redaction in listed:
+            if not isinstance(redaction, DlpRedaction):
+                raise TypeError(f"DlpResult.redactions takes DlpRedaction, not {type(redaction).__name__}")
+        _set_redactions(self, listed)
 
     @property
     def has_redactions(self) -> bool:
@@ -143,6 +156,10 @@ class DlpResult:
 
     def __repr__(self) -> str:
         return f"DlpResult(<{len(self.sanitized_text)} characters>, redactions={self.redactions!r})"
+
+
+_set_text = DlpResult.__dict__["sanitized_text"].__set__
+_set_redactions = DlpResult.__dict__["redactions"].__set__
 
 
 class DlpInterceptor(abc.ABC):
@@ -214,7 +231,7 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
         for position, interceptor in enumerate(self.interceptors):
             result = interceptor.inspect(context, text)
             if isinstance(result, Awaitable):
-                return self._fold(position + 1, context, found, result)
+                return PendingFold(self._fold(position + 1, context, found, result), result)
             text = result.sanitized_text
             found.extend(result.redactions)
         return DlpResult(text, _merged(found))
