@@ -8,7 +8,7 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test format lint types check bench clean
+.PHONY: demo test format lint types check bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tramapy needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'
@@ -41,8 +41,13 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)
+bench: $(STAMP) ## what it costs, beside peers, in one run
 	$(BIN)/python -m benchmarks
+
+bench-peers: ## the same against LiteLLM, in an environment of its own
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check 'litellm==1.110.2' tenacity trio 'anyio>=4.4'
+	.venv-peers/bin/python -W ignore -m benchmarks.peers
 
 clean:
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .coverage .coverage.*

@@ -1,1 +1,142 @@
-"""Middleware between Python code and an LLM."""
+"""Middleware between Python code and an LLM: redaction, resilience and events, per provider attempt."""
+
+from tramapy.cancellation import rethrow_if_cancellation
+from tramapy.client import AsyncChunkStream, AsyncTramapy, ChunkStream, Tramapy
+from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
+from tramapy.errors import (
+    CircuitBreakerOpenError,
+    ConfigurationError,
+    DeadlineExceededError,
+    DlpInspectionError,
+    InterceptorError,
+    ProviderCapabilityError,
+    ProviderError,
+    ProviderFailureCode,
+    ProviderTimeoutError,
+    ResponseTooLargeError,
+    TokenBudgetExceededError,
+    TramapyError,
+)
+from tramapy.hooks.catalogue import CATALOGUE
+from tramapy.hooks.clock import Clock, RandomSource
+from tramapy.hooks.diagnostics import FailureDiagnostic, FailureDiagnosticObserver
+from tramapy.hooks.dlp import (
+    ClassificationSource,
+    CompositeDlpInterceptor,
+    DataClassification,
+    DlpContentLocation,
+    DlpContentType,
+    DlpContext,
+    DlpInterceptor,
+    DlpRedaction,
+    DlpRedactionAuditEmitter,
+    DlpResult,
+    DlpStream,
+    StreamingDlpInterceptor,
+    ToolResultFilteringSettings,
+)
+from tramapy.hooks.event_model import RuntimeEvent, RuntimeEventCatalogue, RuntimeEventDefinition
+from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver
+from tramapy.hooks.operation import (
+    CompositeOperationInterceptor,
+    OperationCallContext,
+    OperationInterceptor,
+)
+from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability, Route
+from tramapy.messages import (
+    Chunk,
+    CompletedChunk,
+    ContentPart,
+    FinishReason,
+    ImageDetail,
+    ImagePart,
+    Message,
+    MessageRole,
+    ModelRequest,
+    ModelResponse,
+    TextChunk,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    ToolCallChunk,
+    ToolDefinition,
+)
+from tramapy.resilience.breaker import CircuitBreakerSettings, CircuitBreakerWindow
+from tramapy.resilience.budget import TokenBudgetSettings
+from tramapy.resilience.retry import RetryPolicySettings
+from tramapy.settings import CallOptions, PipelineSettings
+
+__all__ = [
+    "CATALOGUE",
+    "AsyncChunkStream",
+    "AsyncProvider",
+    "AsyncTramapy",
+    "AttemptContentObserver",
+    "CallOptions",
+    "Chunk",
+    "ChunkStream",
+    "CircuitBreakerOpenError",
+    "CircuitBreakerSettings",
+    "CircuitBreakerWindow",
+    "ClassificationSource",
+    "Clock",
+    "CompletedChunk",
+    "CompositeDlpInterceptor",
+    "CompositeOperationInterceptor",
+    "ConfigurationError",
+    "ContentPart",
+    "DataClassification",
+    "DeadlineExceededError",
+    "DlpContentLocation",
+    "DlpContentType",
+    "DlpContext",
+    "DlpInspectionError",
+    "DlpInterceptor",
+    "DlpRedaction",
+    "DlpRedactionAuditEmitter",
+    "DlpResult",
+    "DlpRule",
+    "DlpStream",
+    "EngineEventObserver",
+    "FailureDiagnostic",
+    "FailureDiagnosticObserver",
+    "FinishReason",
+    "ImageDetail",
+    "ImagePart",
+    "InterceptorError",
+    "Message",
+    "MessageRole",
+    "ModelRequest",
+    "ModelResponse",
+    "OperationCallContext",
+    "OperationInterceptor",
+    "PipelineSettings",
+    "Provider",
+    "ProviderCapability",
+    "ProviderCapabilityError",
+    "ProviderError",
+    "ProviderFailureCode",
+    "ProviderTimeoutError",
+    "RandomSource",
+    "ResponseTooLargeError",
+    "RetryPolicySettings",
+    "Route",
+    "RuleBasedDlpConfiguration",
+    "RuleBasedDlpInterceptor",
+    "RuntimeEvent",
+    "RuntimeEventCatalogue",
+    "RuntimeEventDefinition",
+    "StreamingDlpInterceptor",
+    "TextChunk",
+    "TextPart",
+    "TokenBudgetExceededError",
+    "TokenBudgetSettings",
+    "TokenUsage",
+    "ToolCall",
+    "ToolCallChunk",
+    "ToolDefinition",
+    "ToolResultFilteringSettings",
+    "Tramapy",
+    "TramapyError",
+    "rethrow_if_cancellation",
+]

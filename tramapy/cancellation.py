@@ -7,20 +7,19 @@ itself. Three places still hold one: `except BaseException`, an exception group,
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import sys
 from collections.abc import Iterator
 from typing import cast
 
-__all__ = ["is_cancellation", "leaves", "rethrow_if_cancellation"]
+__all__ = ["cancellation_in", "is_cancellation", "leaves", "rethrow_if_cancellation"]
 
-_ALWAYS: tuple[type[BaseException], ...] = (
-    asyncio.CancelledError,
-    concurrent.futures.CancelledError,
-    KeyboardInterrupt,
-    SystemExit,
-    GeneratorExit,
+_EXITS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
+# Asked for only where a program has imported them: importing asyncio here would cost a sync program 30 ms.
+_ELSEWHERE = (
+    ("asyncio.exceptions", "CancelledError"),
+    ("concurrent.futures._base", "CancelledError"),
+    ("trio", "Cancelled"),
 )
 
 
@@ -50,7 +49,19 @@ def is_cancellation(error: BaseException) -> bool:
     and `GeneratorExit`, and for a group with one of them anywhere inside: a cancellation wins over the
     failures beside it.
     """
-    return any(isinstance(leaf, _ALWAYS) or _is_trio_cancelled(leaf) for leaf in leaves(error))
+    return any(isinstance(leaf, (*_EXITS, *_imported())) for leaf in leaves(error))
+
+
+def cancellation_in(error: BaseException) -> BaseException:
+    """Return what of a cancellation goes on: of a group the cancellations alone, and a single one by itself.
+
+    The failures beside it have lost to it, and may hold payload.
+    """
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    found = [leaf for leaf in leaves(group) if is_cancellation(leaf)]
+    return found[0] if len(found) == 1 else BaseExceptionGroup("cancelled", found)
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
@@ -67,7 +78,5 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
             yield current
 
 
-def _is_trio_cancelled(error: BaseException) -> bool:
-    """Ask trio only where a program has imported it: an import here would cost everybody 60 ms."""
-    trio = sys.modules.get("trio")
-    return trio is not None and isinstance(error, trio.Cancelled)
+def _imported() -> list[type[BaseException]]:
+    return [getattr(sys.modules[module], name) for module, name in _ELSEWHERE if module in sys.modules]

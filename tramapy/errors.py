@@ -42,6 +42,10 @@ __all__ = [
 class TramapyError(Exception):
     """Base of every error that tramapy raises on its own account."""
 
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Pickle by message and attributes: a constructor may want more than its message."""
+        return (_restored, (type(self), self.args, dict(self.__dict__)))
+
 
 class ConfigurationError(TramapyError, ValueError):
     """A setting, name or hook that cannot work; the message names it and the remedy."""
@@ -150,10 +154,6 @@ class CircuitBreakerOpenError(TramapyError):
         self.provider_id = provider_id
         self.retry_after_s = retry_after_s
 
-    def __reduce__(self) -> tuple[type[CircuitBreakerOpenError], tuple[str, float]]:
-        """Pickle by the two constructor arguments, since the message is derived from them."""
-        return (type(self), (self.provider_id, self.retry_after_s))
-
 
 class DeadlineExceededError(TramapyError, TimeoutError):
     """The operation's `deadline_s` passed, or its next step could not end before it. Neutral on the breaker.
@@ -205,3 +205,12 @@ class TokenBudgetExceededError(TramapyError):
         self.observed_tokens = observed_tokens
         self.provider_id = provider_id
         self.model = model
+
+
+def _restored(
+    error_type: type[TramapyError], args: tuple[object, ...], attributes: dict[str, object]
+) -> TramapyError:
+    error = error_type.__new__(error_type)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error

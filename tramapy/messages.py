@@ -6,9 +6,10 @@ import dataclasses
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Self, TypeAlias, TypedDict, Unpack
+from typing import Final, Self, TypeAlias, TypedDict, Unpack
 
 __all__ = [
+    "NO_USAGE",
     "Chunk",
     "CompletedChunk",
     "ContentPart",
@@ -233,6 +234,10 @@ class TokenUsage:
         return self.input_tokens + self.output_tokens
 
 
+NO_USAGE: Final = TokenUsage()
+"""The usage of a provider that gave none."""
+
+
 class ModelResponseFields(TypedDict, total=False):
     """The fields that `ModelResponse.replace` takes."""
 
@@ -268,7 +273,7 @@ class ModelResponse:
     tool_calls: tuple[ToolCall, ...] = ()
     refusal: str | None = None
     reasoning: str | None = None
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = NO_USAGE
     model: str | None = None
     finish_reason: FinishReason = FinishReason.STOP
     response_id: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tramapy.hooks.pending_fold import PendingFold
 from tramapy.messages import Message, ModelResponse
 
 __all__ = ["CompositeOperationInterceptor", "OperationCallContext", "OperationInterceptor"]
@@ -79,7 +80,7 @@ class CompositeOperationInterceptor(OperationInterceptor):
         for position, interceptor in enumerate(self.interceptors):
             result = interceptor.intercept_request(context, messages)
             if isinstance(result, Awaitable):
-                return self._fold_request(position + 1, context, result)
+                return PendingFold(self._fold_request(position + 1, context, result), result)
             messages = result
         return messages
 
@@ -90,7 +91,7 @@ class CompositeOperationInterceptor(OperationInterceptor):
         for position, interceptor in enumerate(self.interceptors):
             result = interceptor.intercept_response(context, response)
             if isinstance(result, Awaitable):
-                return self._fold_response(position + 1, context, result)
+                return PendingFold(self._fold_response(position + 1, context, result), result)
             response = result
         return response
 

@@ -1,0 +1,347 @@
+"""`ScriptedServer`: requests are recorded, answers come in order, and mistakes are told."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from tramapy.messages import FinishReason, ModelResponse, ToolCall
+from tramapy.testing import (
+    BeginBody,
+    ConnectionReset,
+    CutStream,
+    EndBody,
+    ErrorDetail,
+    Exchange,
+    Gate,
+    HttpRejection,
+    MidStreamError,
+    PlainAnswer,
+    RawBody,
+    ScriptedAnswer,
+    ScriptedServer,
+    SendBytes,
+    ServerRequest,
+    SlowAnswer,
+    SseFrame,
+    Step,
+    split_every,
+)
+
+CHAT = "/v1/chat/completions"
+
+
+class Client:
+    """A raw HTTP client on one connection."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        self.connection = http.client.HTTPConnection(server.root_url.removeprefix("http://"), timeout=30)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+    def post(
+        self, body: object = None, path: str = CHAT, headers: dict[str, str] | None = None
+    ) -> http.client.HTTPResponse:
+        data = body if isinstance(body, bytes) else json.dumps(body or {"model": "m"}).encode()
+        self.connection.request("POST", path, data, headers or {})
+        return self.connection.getresponse()
+
+
+def text_of(response: http.client.HTTPResponse) -> str:
+    return json.loads(response.read(65536))["choices"][0]["message"]["content"]
+
+
+def test_answers_come_in_order_on_one_connection() -> None:
+    with ScriptedServer(["one", "two"]) as server, Client(server) as client:
+        assert [text_of(client.post()), text_of(client.post())] == ["one", "two"]
+        assert server.open_connection_count == 1
+
+
+def test_request_is_recorded_without_credentials() -> None:
+    headers = {"Authorization": "Bearer plainly-fake", "X-Api-Key": "plainly-fake", "X-Trace": "7"}
+    with ScriptedServer(["x"]) as server, Client(server) as client:
+        client.post({"model": "m", "n": 1}, f"{CHAT}?a=1", headers).read()
+
+    (request,) = server.requests
+    assert (request.number, request.method, request.path, request.query) == (1, "POST", CHAT, "a=1")
+    assert (request.headers["authorization"], request.headers["x-api-key"]) == ("<redacted>", "<redacted>")
+    assert request.headers["x-trace"] == "7"
+    assert request.body == {"model": "m", "n": 1}
+    assert not request.is_stream
+
+
+@pytest.mark.parametrize("body", [b"", b"{broken", b"[1]"], ids=["empty", "broken", "array"])
+def test_body_that_is_no_object_is_recorded_as_empty(body: bytes) -> None:
+    with ScriptedServer(["x"]) as server, Client(server) as client:
+        assert client.post(body).status == 200
+
+    assert server.requests[0].body == {}
+
+
+def test_chunked_request_is_understood() -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b'{"mod'
+        yield b'el": "m"}'
+
+    with ScriptedServer(["x"]) as server, Client(server) as client:
+        client.connection.request("POST", CHAT, pieces(), encode_chunked=True)
+        assert client.connection.getresponse().status == 200
+
+    assert server.requests[0].body == {"model": "m"}
+
+
+def test_callable_gets_the_request() -> None:
+    def echo(request: ServerRequest) -> str:
+        return str(request.body["say"])
+
+    with ScriptedServer([echo], repeat_last=True) as server, Client(server) as client:
+        assert text_of(client.post({"say": "hi"})) == "hi"
+        assert text_of(client.post({"say": "ho"})) == "ho"
+
+
+def test_last_answer_repeats_where_told() -> None:
+    with ScriptedServer(["one", "last"], repeat_last=True) as server, Client(server) as client:
+        assert [text_of(client.post()) for _ in range(3)] == ["one", "last", "last"]
+
+
+def test_nothing_to_repeat_is_refused() -> None:
+    with pytest.raises(ValueError, match="repeat_last needs at least one answer"):
+        ScriptedServer(repeat_last=True)
+
+
+def test_two_runs_are_equal() -> None:
+    def run() -> list[bytes]:
+        with ScriptedServer(["a b", "c"]) as server, Client(server) as client:
+            return [client.post(body).read() for body in ({"stream": True}, {})]
+
+    assert run() == run()
+
+
+def test_stream_falls_into_pieces_as_told() -> None:
+    with ScriptedServer(["ab"], split=split_every(1)) as server, Client(server) as client:
+        data = client.post({"stream": True}).read()
+
+    assert (b'"content":"a"' in data, b'"content":"b"' in data) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", CHAT), ("POST", "/v1/embeddings")],
+    ids=["method", "path"],
+)
+def test_unknown_path_is_404_and_takes_no_answer(method: str, path: str) -> None:
+    with ScriptedServer(["x"]) as server, Client(server) as client:
+        client.connection.request(method, path)
+        response = client.connection.getresponse()
+        assert (response.status, json.loads(response.read())["error"]["code"]) == (404, "unknown_path")
+        assert text_of(client.post()) == "x"
+
+
+def _drop(server: ScriptedServer, path: str = CHAT) -> None:
+    """Ask for an answer that the server does not have."""
+    with server, Client(server) as client, pytest.raises(http.client.RemoteDisconnected):
+        client.post(path=path)
+
+
+def test_running_out_of_answers_drops_the_connection_and_is_told_at_the_end() -> None:
+    with pytest.raises(AssertionError, match="has 0 answers and got request 1; add an answer"):
+        _drop(ScriptedServer())
+
+
+def test_answer_that_cannot_be_written_is_told_at_the_end() -> None:
+    broken = ModelResponse(tool_calls=(ToolCall(id="c", name="f", arguments_json="{broken"),))
+
+    with pytest.raises(json.JSONDecodeError):
+        _drop(ScriptedServer([broken]), path="/v1/messages")
+
+
+def _drop_and_fail(server: ScriptedServer) -> None:
+    with server, Client(server) as client:
+        with pytest.raises(http.client.RemoteDisconnected):
+            client.post()
+        raise KeyError
+
+
+def test_error_of_the_test_wins_over_a_mistake_of_the_script() -> None:
+    with pytest.raises(KeyError):
+        _drop_and_fail(ScriptedServer())
+
+
+def _send_raw(server: ScriptedServer, data: bytes) -> None:
+    with server, socket.create_connection(("127.0.0.1", int(server.root_url.rpartition(":")[2]))) as raw:
+        raw.sendall(data)
+        assert raw.recv(1) == b""
+
+
+def test_request_that_is_no_http_is_told_at_the_end() -> None:
+    with pytest.raises(ValueError, match="not enough values"):
+        _send_raw(ScriptedServer(), b"nonsense\r\n\r\n")
+
+
+def test_client_may_hang_up_within_a_request() -> None:
+    with ScriptedServer() as server:
+        address = ("127.0.0.1", int(server.root_url.rpartition(":")[2]))
+        with socket.create_connection(address) as raw:
+            raw.sendall(b"POST /v1/chat/comp")
+        server.wait_for_no_connection()
+        assert (server.requests, server.abandoned_count) == ((), 0)
+
+
+def test_addresses_need_a_running_server() -> None:
+    server = ScriptedServer()
+    for address in ("base_url", "root_url"):
+        with pytest.raises(RuntimeError, match="use it in a with statement"):
+            getattr(server, address)
+    with server:
+        assert server.base_url == f"{server.root_url}/v1"
+        assert server.root_url.startswith("http://127.0.0.1:")
+
+
+def test_server_that_was_never_entered_may_be_left() -> None:
+    ScriptedServer().__exit__(None, None, None)
+
+
+def test_idle_connection_is_dropped_at_the_end() -> None:
+    with ScriptedServer(["x"]) as server:
+        client = Client(server)
+        client.post().read()
+        assert server.open_connection_count == 1
+
+    assert server.open_connection_count == 0
+    client.connection.close()
+
+
+def test_client_that_hangs_up_before_its_answer_is_counted() -> None:
+    gate = Gate()
+    with ScriptedServer([SlowAnswer(gate=gate)]) as server:
+        with Client(server) as client:
+            client.connection.request("POST", CHAT, b"{}")
+            gate.wait_until_reached()
+            server.wait_for_requests(1)
+            assert server.abandoned_count == 0
+        server.wait_for_abandoned(1)
+        server.wait_for_no_connection()
+
+
+def test_client_that_hangs_up_within_a_long_answer_is_counted() -> None:
+    class Endless:
+        def steps(self, exchange: Exchange) -> Iterator[Step]:
+            yield BeginBody()
+            while True:
+                yield SendBytes(b"x" * 65536)
+
+    with ScriptedServer([Endless()]) as server:
+        with Client(server) as client, client.post() as response:
+            assert response.read(10) == b"x" * 10
+        server.wait_for_abandoned(1)
+        server.wait_for_no_connection()
+
+
+def test_gate_lets_the_answer_through() -> None:
+    gate = Gate()
+    with ScriptedServer([SlowAnswer(gate=gate, answer="late")]) as server, Client(server) as client:
+        client.connection.request("POST", CHAT, b"{}")
+        gate.wait_until_reached()
+        gate.release()
+        assert text_of(client.connection.getresponse()) == "late"
+
+
+def test_server_may_end_while_an_answer_waits() -> None:
+    gate = Gate()
+    with ScriptedServer([SlowAnswer(gate=gate)]) as server:
+        client = Client(server)
+        client.connection.request("POST", CHAT, b"{}")
+        gate.wait_until_reached()
+
+    assert (server.open_connection_count, server.abandoned_count) == (0, 0)
+    client.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("wait", "missing"),
+    [
+        (lambda server: server.wait_for_requests(1, timeout_s=0.0), "1 requests"),
+        (lambda server: server.wait_for_abandoned(1, timeout_s=0.0), "1 abandoned answers"),
+    ],
+    ids=["requests", "abandoned"],
+)
+def test_waiting_in_vain_fails_and_says_what_there_is(wait: object, missing: str) -> None:
+    with ScriptedServer() as server, pytest.raises(AssertionError, match=missing) as caught:
+        wait(server)  # type: ignore[operator]
+    assert "0 requests, 0 open connections" in str(caught.value)
+
+
+def test_waiting_for_no_connection_in_vain_fails() -> None:
+    with ScriptedServer(["x"]) as server, Client(server) as client:
+        client.post().read()
+        with pytest.raises(AssertionError, match="no open connection"):
+            server.wait_for_no_connection(timeout_s=0.0)
+
+
+def test_test_may_write_an_answer_of_its_own() -> None:
+    class Teapot:
+        def steps(self, exchange: Exchange) -> Iterator[Step]:
+            yield BeginBody(status=299, headers={"x-model": exchange.model}, is_delimited=False)
+            yield SendBytes(b"")
+            yield SendBytes(b"short and stout")
+            yield EndBody()
+
+    with ScriptedServer([Teapot()]) as server, Client(server) as client:
+        response = client.post({"model": 7})
+        assert (response.status, response.reason) == (299, "Scripted")
+        assert (response.headers["x-model"], response.read()) == ("scripted-model", b"short and stout")
+        server.wait_for_no_connection()  # an undelimited body ends with its connection
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "secret",
+        ModelResponse(content="secret"),
+        PlainAnswer("secret"),
+        HttpRejection(status=400, message="secret"),
+        MidStreamError(detail=ErrorDetail(message="secret"), answer="secret"),
+        CutStream(answer="secret"),
+        RawBody(body=b"secret"),
+        SendBytes(b"secret"),
+        SseFrame(data=b"secret"),
+        ConnectionReset(answer="secret"),
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_repr_shows_no_content(answer: ScriptedAnswer) -> None:
+    server = ScriptedServer([answer])
+
+    assert repr(server) == "ScriptedServer(<1 answers>, <0 requests>)"
+    if not isinstance(answer, str):
+        assert "secret" not in repr(answer)
+
+
+def test_repr_of_a_request_shows_no_content() -> None:
+    request = ServerRequest(number=3, method="POST", path=CHAT, body={"prompt": "secret"})
+
+    assert repr(request) == f"ServerRequest(3, POST {CHAT}, <1 fields>)"
+
+
+def test_answer_with_calls_ends_with_calls() -> None:
+    response = ModelResponse(
+        tool_calls=(ToolCall(id="c", name="f", arguments_json="{}"),), finish_reason=FinishReason.STOP
+    )
+    with ScriptedServer([response]) as server, Client(server) as client:
+        body = json.loads(client.post().read())
+
+    assert body["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_rejection_without_a_code_leaves_it_open() -> None:
+    with ScriptedServer([HttpRejection(status=503)]) as server, Client(server) as client:
+        response = client.post()
+        assert (response.status, json.loads(response.read())["error"]["code"]) == (503, None)

@@ -1,0 +1,331 @@
+"""`Tramapy` and `AsyncTramapy`: the pipeline as a library, for threads and for event loops."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import warnings
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import ClassVar, Generic, Self, TypeVar, Unpack, cast
+
+from tramapy.cancellation import is_cancellation
+from tramapy.engine.arguments import checked_name
+from tramapy.engine.dispatch import complete
+from tramapy.engine.operation import CancelReason, Operation
+from tramapy.engine.pipeline import Pipeline
+from tramapy.engine.port import Port
+from tramapy.engine.routing import BoundProvider
+from tramapy.engine.stream import EngineStream
+from tramapy.errors import ConfigurationError
+from tramapy.hooks.clock import Clock
+from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
+from tramapy.messages import Chunk, Message, ModelResponse
+from tramapy.runtime import AsyncPort, SyncPort, SystemClock, detached, run_sync
+from tramapy.settings import (
+    CallOptions,
+    PipelineSettings,
+    build_pipeline,
+    checked_clock,
+    options_error,
+    snapshot,
+)
+
+__all__ = ["AsyncChunkStream", "AsyncTramapy", "ChunkStream", "Tramapy"]
+
+P = TypeVar("P", Provider, AsyncProvider)
+
+_logger = logging.getLogger("tramapy.client")
+
+
+class _Facade(Generic[P]):
+    """What both facades share: settings that make a pipeline, once."""
+
+    _pipeline: Pipeline
+    _providers: Mapping[str, P]
+    _settings: PipelineSettings
+
+    def __init__(self, providers: Mapping[str, P], **settings: Unpack[PipelineSettings]) -> None:
+        """Build the pipeline.
+
+        Args:
+            providers: Provider by the id that `models`, `fallbacks` and events name it with.
+            **settings: See `PipelineSettings`.
+
+        Raises:
+            ConfigurationError: A setting cannot work; the message names it and the remedy.
+        """
+        if not isinstance(providers, Mapping):
+            raise ConfigurationError(
+                f"providers is a {type(providers).__name__}; give a mapping, for example {{'openai': provider}}"
+            )
+        given = settings.get("clock")
+        clock = SystemClock() if given is None else checked_clock(given)
+        self._providers = dict(providers)
+        self._settings = settings = snapshot(settings)
+        bound = {
+            checked_name("a key of providers", provider_id): self._bind(provider_id, provider)
+            for provider_id, provider in self._providers.items()
+        }
+        self._pipeline = build_pipeline(self._port(clock), clock, bound, settings)
+
+    def derive(self, **changes: Unpack[PipelineSettings]) -> Self:
+        """Make a copy with other settings. It shares the breaker's state, unless it changes the breaker.
+
+        Args:
+            **changes: See `PipelineSettings`; what is not named stays.
+        """
+        derived = type(self)(self._providers, **cast("PipelineSettings", {**self._settings, **changes}))
+        if not {"circuit_breaker", "clock"} & changes.keys():
+            derived._pipeline = dataclasses.replace(derived._pipeline, breaker=self._pipeline.breaker)
+        return derived
+
+    @classmethod
+    def _port(cls, clock: Clock) -> Port:
+        raise TypeError("use Tramapy or AsyncTramapy")
+
+    @classmethod
+    def _bind(cls, provider_id: str, provider: P) -> BoundProvider:
+        raise TypeError("use Tramapy or AsyncTramapy")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(providers=[{', '.join(map(repr, self._providers))}])"
+
+
+class Tramapy(_Facade[Provider]):
+    """The pipeline on plain threads. One object serves all threads; it holds nothing that needs closing."""
+
+    def complete(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ModelResponse:
+        """Answer `messages`.
+
+        Args:
+            messages: The conversation so far; copied now.
+            **options: See `CallOptions`; `model` is required.
+
+        Raises:
+            ProviderError: The last attempt's failure, when retries and routes are used up.
+            CircuitBreakerOpenError: Every route's breaker is open.
+            DlpInspectionError: DLP refused the answer or a tool result, or could not do its work.
+            InterceptorError: An interceptor failed.
+            TokenBudgetExceededError: A hard token limit was passed.
+            DeadlineExceededError: `deadline_s` passed.
+            ConfigurationError: An option cannot work, or there is no provider for the model.
+        """
+        failure: BaseException
+        try:
+            return run_sync(complete(Operation(self._pipeline, messages, is_stream=False, **options)))
+        except BaseException as error:
+            failure = _explained(error, options)
+        del messages, options
+        try:
+            raise failure
+        finally:
+            del failure  # or the frame and the error keep each other alive
+
+    def stream(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ChunkStream:
+        """Answer `messages` in pieces; use it as a context manager and iterate over it.
+
+        Nothing is sent before the first piece is asked for. Errors are raised by the iteration; they are those
+        of `complete`.
+        """
+        failure: BaseException
+        try:
+            return ChunkStream(EngineStream(Operation(self._pipeline, messages, is_stream=True, **options)))
+        except BaseException as error:
+            failure = _explained(error, options)
+        del messages, options
+        try:
+            raise failure
+        finally:
+            del failure
+
+    @classmethod
+    def _port(cls, clock: Clock) -> Port:
+        return SyncPort(clock)
+
+    @classmethod
+    def _bind(cls, provider_id: str, provider: Provider) -> BoundProvider:
+        if not isinstance(provider, Provider):
+            raise ConfigurationError(_wrong_provider(provider_id, provider, "Provider", "Tramapy"))
+        if ProviderCapability.TIMEOUT not in provider.capabilities:
+            _logger.info(
+                "Provider %r does not declare ProviderCapability.TIMEOUT: a call of it in a thread ends when "
+                "it ends, and timeout_s has no say",
+                provider_id,
+            )
+        return BoundProvider(
+            provider_id=provider_id,
+            answer=provider.complete,
+            open_stream=provider.stream,
+            can_stream=ProviderCapability.STREAMING in provider.capabilities
+            and type(provider).stream is not Provider.stream,
+            sees_images=ProviderCapability.VISION in provider.capabilities,
+        )
+
+
+class AsyncTramapy(_Facade[AsyncProvider]):
+    """The pipeline on asyncio or trio, whichever runs; it holds nothing that needs closing."""
+
+    async def complete(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ModelResponse:
+        """Answer `messages`; see `Tramapy.complete`. A cancellation passes through unchanged."""
+        failure: BaseException
+        try:
+            return await complete(Operation(self._pipeline, messages, is_stream=False, **options))
+        except BaseException as error:
+            failure = _explained(error, options)
+        del messages, options
+        try:
+            raise failure
+        finally:
+            del failure
+
+    def stream(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> AsyncChunkStream:
+        """Answer `messages` in pieces: `async with` and `async for`; see `Tramapy.stream`."""
+        failure: BaseException
+        try:
+            return AsyncChunkStream(
+                EngineStream(Operation(self._pipeline, messages, is_stream=True, **options))
+            )
+        except BaseException as error:
+            failure = _explained(error, options)
+        del messages, options
+        try:
+            raise failure
+        finally:
+            del failure
+
+    @classmethod
+    def _port(cls, clock: Clock) -> Port:
+        return AsyncPort(clock)
+
+    @classmethod
+    def _bind(cls, provider_id: str, provider: AsyncProvider) -> BoundProvider:
+        if not isinstance(provider, AsyncProvider):
+            raise ConfigurationError(_wrong_provider(provider_id, provider, "AsyncProvider", "AsyncTramapy"))
+        return BoundProvider(
+            provider_id=provider_id,
+            answer=provider.acomplete,
+            open_stream=provider.astream,
+            can_stream=ProviderCapability.STREAMING in provider.capabilities
+            and type(provider).astream is not AsyncProvider.astream,
+            sees_images=ProviderCapability.VISION in provider.capabilities,
+        )
+
+
+class _Stream:
+    """What both streams share: the engine's step machine and the warning for one that was dropped."""
+
+    _how_to_use: ClassVar[str]
+
+    def __init__(self, engine_stream: EngineStream) -> None:
+        self._engine_stream = engine_stream
+
+    @property
+    def response(self) -> ModelResponse | None:
+        """The whole response, once the stream is complete."""
+        return self._engine_stream.response
+
+    def __del__(self) -> None:
+        engine_stream = getattr(self, "_engine_stream", None)
+        if engine_stream is not None and engine_stream.abandon():
+            warnings.warn(
+                f"{type(self).__name__} was dropped before its end; {self._how_to_use}",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
+
+
+class ChunkStream(_Stream):
+    """A streamed answer: `with t.stream(...) as chunks: for chunk in chunks: ...`."""
+
+    _how_to_use = "use it in a `with` block, or call close()"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        self._close(_reason(error))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Chunk:
+        failure: BaseException
+        try:
+            chunk = run_sync(self._engine_stream.next_chunk())
+        except BaseException as error:
+            failure = detached(error)
+        else:
+            if chunk is None:
+                raise StopIteration
+            return chunk
+        try:
+            raise failure
+        finally:
+            del failure
+
+    def close(self) -> None:
+        """Stop here; does nothing to a stream at its end."""
+        self._close("closed")
+
+    def _close(self, reason: CancelReason) -> None:
+        run_sync(self._engine_stream.close(reason))
+
+
+class AsyncChunkStream(_Stream):
+    """A streamed answer: `async with t.stream(...) as chunks: async for chunk in chunks: ...`."""
+
+    _how_to_use = "use it in an `async with` block, or await aclose()"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        await self._engine_stream.close(_reason(error))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Chunk:
+        failure: BaseException
+        try:
+            chunk = await self._engine_stream.next_chunk()
+        except BaseException as error:
+            failure = detached(error)
+        else:
+            if chunk is None:
+                raise StopAsyncIteration
+            return chunk
+        try:
+            raise failure
+        finally:
+            del failure
+
+    async def aclose(self) -> None:
+        """Stop here; does nothing to a stream at its end."""
+        await self._engine_stream.close("closed")
+
+
+def _explained(error: BaseException, options: CallOptions) -> BaseException:
+    """Return the error to raise for a failed call; Python's own for a wrong keyword names no remedy."""
+    wrong = options_error(options) if isinstance(error, TypeError) else None
+    return detached(error) if wrong is None else wrong
+
+
+def _reason(error: BaseException | None) -> CancelReason:
+    return "cancelled" if error is not None and is_cancellation(error) else "closed"
+
+
+def _wrong_provider(provider_id: str, provider: object, wanted: str, facade: str) -> str:
+    other = isinstance(provider, Provider | AsyncProvider)
+    remedy = (
+        f"use {'AsyncTramapy' if facade == 'Tramapy' else 'Tramapy'}" if other else f"derive it from {wanted}"
+    )
+    if facade == "AsyncTramapy" and other:
+        remedy += ", or adapt it with tramapy.providers.ThreadedProvider"
+    return f"providers[{provider_id!r}] is a {type(provider).__name__}; {facade} takes a {wanted}: {remedy}"

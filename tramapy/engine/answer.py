@@ -1,0 +1,114 @@
+"""DLP on what a model says: every text slot of a response, and only the changed ones the second time."""
+
+from __future__ import annotations
+
+from tramapy.engine.inspection import inspect_text
+from tramapy.engine.operation import Attempt
+from tramapy.engine.text_runs import map_text_runs, text_runs
+from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
+from tramapy.messages import ContentPart, ModelResponse, ToolCall
+
+__all__ = ["inspect_response", "inspect_tool_call"]
+
+_NOTHING = ModelResponse()
+
+
+async def inspect_response(
+    attempt: Attempt, response: ModelResponse, *, inspected: ModelResponse = _NOTHING
+) -> ModelResponse:
+    """Inspect each slot of `response` that is not the same in `inspected`, and return it sanitized.
+
+    Args:
+        attempt: The attempt that the response belongs to.
+        response: What the provider or a response interceptor returned.
+        inspected: What has been through inspection already.
+
+    Raises:
+        DlpInspectionError: Any slot failed; nothing of the response goes on.
+    """
+    dlp = attempt.pipeline.dlp
+    if dlp is None:
+        return response
+    content = response.content
+    if content and content != inspected.content:
+        content = await _inspect(attempt, dlp, DlpContentLocation.MODEL_RESPONSE_CONTENT, content)
+    if _has_content_only(response):
+        return response if content == response.content else response.replace(content=content)
+    sanitized = response.replace(
+        content=content,
+        content_parts=await _parts(attempt, dlp, response.content_parts, inspected.content_parts),
+        refusal=await _optional(
+            attempt,
+            dlp,
+            DlpContentLocation.MODEL_RESPONSE_REFUSAL,
+            response.refusal,
+            seen=inspected.refusal,
+        ),
+        reasoning=await _optional(
+            attempt,
+            dlp,
+            DlpContentLocation.MODEL_RESPONSE_REASONING,
+            response.reasoning,
+            seen=inspected.reasoning,
+        ),
+        tool_calls=[
+            call if call in inspected.tool_calls else await inspect_tool_call(attempt, dlp, call)
+            for call in response.tool_calls
+        ],
+    )
+    return response if sanitized == response else sanitized
+
+
+async def inspect_tool_call(attempt: Attempt, dlp: DlpInterceptor, call: ToolCall) -> ToolCall:
+    """Inspect the arguments that the model proposes for one call."""
+    if not call.arguments_json:
+        return call
+    location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
+    context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location, call.name)
+    sanitized = await inspect_text(attempt, dlp, context, call.arguments_json)
+    return call if sanitized == call.arguments_json else call.replace(arguments_json=sanitized)
+
+
+def _has_content_only(response: ModelResponse) -> bool:
+    return not (
+        response.content_parts is not None
+        or response.tool_calls
+        or response.refusal is not None
+        or response.reasoning is not None
+    )
+
+
+async def _parts(
+    attempt: Attempt,
+    dlp: DlpInterceptor,
+    parts: tuple[ContentPart, ...] | None,
+    seen: tuple[ContentPart, ...] | None,
+) -> tuple[ContentPart, ...] | None:
+    if parts is None or parts == seen:
+        return parts
+    seen_runs = () if seen is None else text_runs(seen)
+
+    async def change(text: str) -> str:
+        if text in seen_runs:
+            return text
+        return await _inspect(attempt, dlp, DlpContentLocation.MODEL_RESPONSE_CONTENT, text)
+
+    return await map_text_runs(parts, change)
+
+
+async def _optional(
+    attempt: Attempt,
+    dlp: DlpInterceptor,
+    location: DlpContentLocation,
+    text: str | None,
+    *,
+    seen: str | None,
+) -> str | None:
+    if not text or text == seen:
+        return text
+    return await _inspect(attempt, dlp, location, text)
+
+
+async def _inspect(attempt: Attempt, dlp: DlpInterceptor, location: DlpContentLocation, text: str) -> str:
+    context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location)
+    return await inspect_text(attempt, dlp, context, text)

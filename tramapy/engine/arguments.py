@@ -1,0 +1,117 @@
+"""Checks of what a caller passes: the message names the argument and the remedy, and repeats no text of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TypeVar
+
+from tramapy.errors import ConfigurationError
+from tramapy.messages import Message, ToolDefinition
+
+__all__ = [
+    "checked_count",
+    "checked_member",
+    "checked_messages",
+    "checked_name",
+    "checked_number",
+    "checked_seconds",
+    "checked_text",
+    "checked_tools",
+]
+
+T = TypeVar("T")
+
+_NO_SEQUENCE = (str, bytes, Message)  # a union would be built anew for every call
+_LARGEST = sys.float_info.max  # above it lie infinity, and ints that no float can hold
+
+
+def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Return the conversation as a tuple; it has at least one message."""
+    if isinstance(messages, _NO_SEQUENCE):
+        raise ConfigurationError(
+            f"messages takes a sequence of Message, not {type(messages).__name__}; "
+            f"for one prompt pass [Message.user(...)]"
+        )
+    try:
+        listed = tuple(messages)
+    except TypeError:
+        listed = None
+    if listed is None:
+        raise ConfigurationError(f"messages takes a sequence of Message, not {type(messages).__name__}")
+    if not listed:
+        raise ConfigurationError("messages is empty; pass at least one Message")
+    for position, message in enumerate(listed):
+        if not isinstance(message, Message):
+            raise ConfigurationError(
+                f"messages[{position}] is a {type(message).__name__}; make it a Message, "
+                f"for example Message.user(...)"
+            )
+    return listed
+
+
+def checked_tools(tools: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+    """Return the tools as a tuple, possibly empty."""
+    if not isinstance(tools, Iterable):
+        raise ConfigurationError(f"tools takes a sequence of ToolDefinition, not {type(tools).__name__}")
+    listed = tuple(tools)
+    for position, tool in enumerate(listed):
+        if not isinstance(tool, ToolDefinition):
+            raise ConfigurationError(
+                f"tools[{position}] is a {type(tool).__name__}; make it a ToolDefinition(name=...)"
+            )
+    return listed
+
+
+def checked_name(name: str, value: str) -> str:
+    """Return a name of the caller's that is not blank."""
+    if type(value) is str and value and not value.isspace():
+        return value
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{name} takes a str, not {type(value).__name__}")
+    if not value.strip():
+        raise ConfigurationError(f"{name} is blank; give it a name or leave it out")
+    return value
+
+
+def checked_text(name: str, value: str) -> str:
+    """Return a text of any length."""
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{name} takes a str, not {type(value).__name__}")
+    return value
+
+
+def checked_member(name: str, value: T, kind: type[T]) -> T:
+    """Return a member of an enum."""
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"{name} takes a {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def checked_number(name: str, value: float, *, maximum: float = _LARGEST) -> float:
+    """Return a sampling parameter: a finite number from 0 to `maximum`; what more it may be, a provider says."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigurationError(f"{name} takes a number, not {type(value).__name__}")
+    if not 0 <= value <= maximum:
+        raise ConfigurationError(f"{name} is {value}; it must be a number from 0 to {maximum:g}, or None")
+    return value
+
+
+def checked_count(name: str, value: int) -> int:
+    """Return a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigurationError(f"{name} takes an int, not {type(value).__name__}")
+    if value < 1:
+        raise ConfigurationError(f"{name} is {value}; it must be at least 1, or None")
+    return value
+
+
+def checked_seconds(name: str, value: float) -> float:
+    """Return a positive, finite duration."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigurationError(f"{name} takes seconds as a number, not {type(value).__name__}")
+    if not 0 < value <= _LARGEST:
+        raise ConfigurationError(
+            f"{name} is {value}; it must be a positive, finite number of seconds, or None"
+        )
+    return float(value)

@@ -1,0 +1,124 @@
+"""One attempt, in the order that is the product. This is the only place where the order of its steps stands.
+
+1. `OperationInterceptor.intercept_request`, then DLP on what is sent
+2. the provider call
+3. DLP on every text slot of the answer
+4. `OperationInterceptor.intercept_response`, then DLP again on what it changed
+5. the token budget, the content observers, and the attempt's outcome as an event
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tramapy.cancellation import rethrow_if_cancellation
+from tramapy.engine import reporting
+from tramapy.engine.answer import inspect_response
+from tramapy.engine.drafts import model_request
+from tramapy.engine.interception import intercept_request, intercept_response
+from tramapy.engine.operation import Attempt
+from tramapy.engine.outgoing import inspect_instructions, inspect_messages
+from tramapy.engine.provider_call import call_provider, check_deadline, limit_s, require
+from tramapy.errors import TokenBudgetExceededError
+from tramapy.hooks.diagnostics import report_secondary_failure
+from tramapy.hooks.event_model import RuntimeEvent
+from tramapy.hooks.events import drop_awaitable
+from tramapy.messages import Message, ModelRequest, ModelResponse
+from tramapy.resilience.budget import HardLimitExceeded, SoftLimitExceeded, UsageUnavailable
+
+__all__ = ["conclude", "prepare", "run_attempt"]
+
+T = TypeVar("T")
+
+
+async def run_attempt(attempt: Attempt) -> ModelResponse:
+    """Run one attempt to its answer; what it raises is for `dispatch` to judge."""
+    request = await prepare(attempt)
+    answer = await call_provider(attempt, request)
+    return await conclude(attempt, await inspect_response(attempt, answer))
+
+
+async def prepare(attempt: Attempt) -> ModelRequest:
+    """Do step 1 and return the request as the provider gets it."""
+    check_deadline(attempt)
+    operation = attempt.operation
+    pipeline = attempt.pipeline
+    messages: Sequence[Message] = operation.messages
+    if pipeline.hooks.requests:
+        messages = await intercept_request(attempt, messages)
+    event = attempt.report_started()
+    instructions = operation.instructions
+    if pipeline.dlp is not None or pipeline.request_dlp is not None:
+        messages = await inspect_messages(attempt, messages)
+        if instructions:
+            instructions = await inspect_instructions(attempt, instructions)
+    check_deadline(attempt)  # hooks have used up time that was the provider's
+    request = model_request(attempt, messages, instructions, limit_s(attempt))
+    require(attempt, request)
+    if event is not None:
+        for observer in pipeline.content_observers:
+            _show("on_attempt_request", observer.on_attempt_request, event, request)
+    return request
+
+
+async def conclude(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
+    """Do steps 4 and 5 on an answer that DLP has inspected, but for the outcome's event."""
+    response = inspected
+    if attempt.pipeline.hooks.responses:
+        response = await intercept_response(attempt, inspected)
+        if response is not inspected:
+            response = await inspect_response(attempt, response, inspected=inspected)
+    _charge(attempt, response)
+    event = attempt.started_event
+    if event is not None:
+        for observer in attempt.pipeline.content_observers:
+            _show("on_attempt_response", observer.on_attempt_response, event, response)
+    return response
+
+
+def _show(callback: str, tell: Callable[[RuntimeEvent, T], object], event: RuntimeEvent, content: T) -> None:
+    try:
+        result = tell(event, content)
+        if result is not None:
+            drop_awaitable(result)
+    except Exception as error:  # fail-open, as for every observer
+        rethrow_if_cancellation(error)
+        report_secondary_failure("attempt_content_observer", callback, error)
+
+
+def _charge(attempt: Attempt, response: ModelResponse) -> None:
+    budget = attempt.operation.budget
+    if budget is None:
+        return
+    outcome = budget.add(response.usage.input_tokens, response.usage.output_tokens)
+    if outcome is None:
+        return
+    if isinstance(outcome, UsageUnavailable):
+        if attempt.is_heard:
+            attempt.notify(reporting.usage_unavailable(attempt.base, attempt.route.model))
+        return
+    _report_limit(attempt, outcome)
+    if isinstance(outcome, HardLimitExceeded):
+        raise TokenBudgetExceededError(
+            outcome.scope,
+            limit_tokens=outcome.limit_tokens,
+            observed_tokens=outcome.observed_tokens,
+            provider_id=attempt.route.provider.provider_id,
+            model=attempt.route.model,
+        )
+
+
+def _report_limit(attempt: Attempt, outcome: SoftLimitExceeded | HardLimitExceeded) -> None:
+    if attempt.is_heard:
+        is_hard = isinstance(outcome, HardLimitExceeded)
+        attempt.notify(
+            reporting.budget_limit_exceeded(
+                attempt.base,
+                attempt.route.model,
+                limit_tokens=outcome.limit_tokens,
+                observed_tokens=outcome.observed_tokens,
+                scope=outcome.scope if isinstance(outcome, HardLimitExceeded) else "operation",
+                is_hard=is_hard,
+            )
+        )

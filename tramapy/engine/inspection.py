@@ -1,0 +1,128 @@
+"""One authoritative DLP inspection: text, evidence, and the audit record before anyone sees the result."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import cast
+
+from tramapy.cancellation import rethrow_if_cancellation
+from tramapy.engine import reporting
+from tramapy.engine.operation import Attempt
+from tramapy.errors import ConfigurationError, DlpInspectionError
+from tramapy.hooks.dlp import DlpContext, DlpInterceptor, DlpRedaction, DlpResult
+
+__all__ = ["audited", "fail_inspection", "inspect_text", "inspection_error", "scan_text", "settled"]
+
+
+async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -> str:
+    """Inspect `text` and return what may go on.
+
+    Raises:
+        DlpInspectionError: The interceptor rejected the text, failed, or gave evidence that does not fit the
+            text; or the audit emitter failed. An event says which.
+    """
+    result = ask(attempt, dlp, context, text)
+    if type(result) is not DlpResult:
+        result = await _answered(attempt, context, result)
+    sanitized = result.sanitized_text
+    if sanitized == text:
+        if result.redactions:
+            raise fail_inspection(attempt, context, "evidence_without_change", None)
+        return text
+    await audited(attempt, context, result.redactions)
+    return sanitized
+
+
+async def scan_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -> DlpResult:
+    """Ask a DLP interceptor; evidence and audit are the caller's business."""
+    return await _answered(attempt, context, ask(attempt, dlp, context, text))
+
+
+def ask(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -> object:
+    """Call `inspect` and map whatever it raises; what it returned may still be awaitable, or no result at all."""
+    try:
+        return dlp.inspect(context, text)
+    except Exception as error:
+        raise inspection_error(attempt, context, "inspect", error) from None
+
+
+async def _answered(attempt: Attempt, context: DlpContext, result: object) -> DlpResult:
+    if isinstance(result, DlpResult):
+        return result
+    try:
+        result = await settled(attempt, result)
+    except Exception as error:
+        raise inspection_error(attempt, context, "inspect", error) from None
+    if not isinstance(result, DlpResult):
+        raise fail_inspection(attempt, context, "invalid_result", None)
+    return result
+
+
+def inspection_error(attempt: Attempt, context: DlpContext, callback: str, error: Exception) -> Exception:
+    """Return the error to raise for what a DLP hook raised; a rejection stays the same object, and is announced."""
+    rethrow_if_cancellation(error)
+    if isinstance(error, ConfigurationError):
+        return error
+    if isinstance(error, DlpInspectionError):
+        if attempt.is_heard:
+            attempt.notify(reporting.dlp_inspection_failed(attempt.base, context, "rejected", error))
+        return error
+    attempt.diagnose("dlp", callback, error)
+    return fail_inspection(attempt, context, "interceptor_failed", error)
+
+
+async def audited(attempt: Attempt, context: DlpContext, redactions: Sequence[DlpRedaction]) -> None:
+    """Write the audit record of a change and then announce it; a change without evidence cannot be audited."""
+    emitter = attempt.pipeline.audit
+    if emitter is not None:
+        if not redactions:
+            raise fail_inspection(attempt, context, "change_without_evidence", None)
+        try:
+            await settled(attempt, emitter.emit(context, redactions))
+        except ConfigurationError:
+            raise
+        except Exception as error:
+            rethrow_if_cancellation(error)
+            attempt.diagnose("audit", "emit", error)
+            raise fail_inspection(attempt, context, "audit_failed", error) from None
+    if attempt.is_heard:
+        for redaction in redactions:
+            attempt.notify(reporting.dlp_redacted(attempt.base, context, redaction))
+
+
+async def settled(attempt: Attempt, result: object) -> object:
+    """Return what a hook returned, awaited where it is `async def`; a cancellation it swallowed is raised."""
+    if not hasattr(result, "__await__"):
+        return result
+    port = attempt.pipeline.port
+    baseline = port.cancel_count()
+    try:
+        value = await port.resolve(cast("Awaitable[object]", result))
+    except Exception:
+        await port.checkpoint(baseline)
+        raise
+    await port.checkpoint(baseline)
+    return value
+
+
+def fail_inspection(
+    attempt: Attempt, context: DlpContext, reason_code: str, error: BaseException | None
+) -> DlpInspectionError:
+    """Announce a failed inspection and return the error to raise, in fixed words."""
+    if attempt.is_heard:
+        attempt.notify(reporting.dlp_inspection_failed(attempt.base, context, reason_code, error))
+    where = f"{context.content_type.name} at {context.content_location.name}"
+    whose = "" if context.provider_id is None else f" of provider {context.provider_id!r}"
+    if context.tool_name is not None:
+        whose += f", tool {reporting.safe_label(context.tool_name)!r}"
+    return DlpInspectionError(f"{_REASONS[reason_code]} ({where}{whose}); the text was withheld")
+
+
+_REASONS = {
+    "interceptor_failed": "The DLP interceptor failed",
+    "invalid_result": "The DLP interceptor returned no DlpResult",
+    "evidence_without_change": "The DLP interceptor reported redactions but changed nothing",
+    "change_without_evidence": "The DLP interceptor changed text without redactions to audit",
+    "audit_failed": "The DLP audit emitter failed",
+    "released_text_differs": "The DLP stream released text that it had not been given",
+}

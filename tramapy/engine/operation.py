@@ -1,0 +1,291 @@
+"""`Operation` and `Attempt`: what one call is about, and one try at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from tramapy.engine import reporting
+from tramapy.engine.arguments import (
+    checked_count,
+    checked_member,
+    checked_messages,
+    checked_name,
+    checked_number,
+    checked_seconds,
+    checked_text,
+    checked_tools,
+)
+from tramapy.engine.drafts import call_context, dlp_context
+from tramapy.engine.pipeline import Pipeline
+from tramapy.engine.routing import ResolvedRoute
+from tramapy.hooks.diagnostics import FailureDiagnostic, report_secondary_failure
+from tramapy.hooks.dlp import (
+    ClassificationSource,
+    DataClassification,
+    DlpContentLocation,
+    DlpContentType,
+    DlpContext,
+)
+from tramapy.hooks.event_model import RuntimeEvent
+from tramapy.messages import Message, ModelResponse, ToolDefinition
+from tramapy.resilience.budget import TokenBudget
+
+__all__ = ["Attempt", "CancelReason", "Operation"]
+
+CancelReason = Literal["cancelled", "closed", "abandoned"]
+
+
+class Operation:
+    """One `complete` or `stream`: its request, its routes, and what its attempts have used so far.
+
+    The keyword arguments are those of `Tramapy.complete`.
+
+    Raises:
+        ConfigurationError: An argument cannot work; the message names it.
+    """
+
+    __slots__ = (
+        *("pipeline", "messages", "model", "routes", "is_stream", "service_interface", "method_name"),
+        *("correlation_id", "workflow_run_id", "data_classification", "classification_source"),
+        *("tools", "temperature", "top_p", "max_output_tokens", "instructions", "timeout_s"),
+        *("deadline_at_s", "started_s", "attempt_count", "budget", "is_completed"),
+    )
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        messages: Iterable[Message],
+        *,
+        is_stream: bool,
+        model: str,
+        provider: str | None = None,
+        service_interface: str = "tramapy",
+        method_name: str | None = None,
+        correlation_id: str | None = None,
+        workflow_run_id: str | None = None,
+        data_classification: DataClassification | None = None,
+        classification_source: ClassificationSource | None = None,
+        tools: Iterable[ToolDefinition] = (),
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_output_tokens: int | None = None,
+        instructions: str | None = None,
+        timeout_s: float | None = None,
+        deadline_s: float | None = None,
+    ) -> None:
+        self.pipeline = pipeline
+        self.messages = checked_messages(messages)
+        self.model = checked_name("model", model)
+        self.routes = pipeline.routing.resolve(model, provider)
+        self.is_stream = is_stream
+        self.service_interface = checked_name("service_interface", service_interface)
+        self.method_name = (
+            ("stream" if is_stream else "complete")
+            if method_name is None
+            else checked_name("method_name", method_name)
+        )
+        self.correlation_id = (
+            pipeline.new_id() if correlation_id is None else checked_name("correlation_id", correlation_id)
+        )
+        self.workflow_run_id = (
+            None if workflow_run_id is None else checked_name("workflow_run_id", workflow_run_id)
+        )
+        self.data_classification = (
+            None
+            if data_classification is None
+            else checked_member("data_classification", data_classification, DataClassification)
+        )
+        self.classification_source = (
+            None
+            if classification_source is None
+            else checked_member("classification_source", classification_source, ClassificationSource)
+        )
+        self.tools = checked_tools(tools) if tools else ()
+        self.temperature = None if temperature is None else checked_number("temperature", temperature)
+        self.top_p = None if top_p is None else checked_number("top_p", top_p, maximum=1.0)
+        self.max_output_tokens = (
+            None if max_output_tokens is None else checked_count("max_output_tokens", max_output_tokens)
+        )
+        self.instructions = None if instructions is None else checked_text("instructions", instructions)
+        self.timeout_s = pipeline.timeout_s if timeout_s is None else checked_seconds("timeout_s", timeout_s)
+        deadline_s = pipeline.deadline_s if deadline_s is None else checked_seconds("deadline_s", deadline_s)
+        self.started_s = pipeline.port.now_s()
+        self.deadline_at_s = None if deadline_s is None else self.started_s + deadline_s
+        self.attempt_count = 0
+        self.is_completed = False
+        self.budget = None if pipeline.token_budget is None else TokenBudget(pipeline.token_budget)
+
+    def report_started(self) -> None:
+        """Tell the observers that the operation begins."""
+        observers = self.pipeline.observers
+        if observers.is_heard:
+            observers.notify(
+                reporting.operation_started(
+                    self.correlation_id,
+                    self.service_interface,
+                    self.method_name,
+                    self.model,
+                    is_stream=self.is_stream,
+                    workflow_run_id=self.workflow_run_id,
+                )
+            )
+
+    def report_completed(self, outcome: str, error: BaseException | None = None) -> None:
+        """Tell the observers how the operation ended, once."""
+        observers = self.pipeline.observers
+        if not observers.is_heard or self.is_completed:
+            return
+        self.is_completed = True
+        event = reporting.operation_completed(
+            self.correlation_id,
+            attempt_count=self.attempt_count,
+            duration_millis=self.elapsed_millis(self.started_s),
+            outcome=outcome,
+            error=error,
+        )
+        if error is None:
+            observers.notify(event)
+        else:
+            observers.notify_beside(event, error)
+
+    def leave_out(self, paused_s: float) -> None:
+        """Do not count time that was the consumer's."""
+        self.started_s += paused_s
+        if self.deadline_at_s is not None:
+            self.deadline_at_s += paused_s
+
+    def elapsed_millis(self, since_s: float) -> int:
+        """Return whole milliseconds from `since_s` until now."""
+        return int((self.pipeline.port.now_s() - since_s) * 1000)
+
+
+class Attempt:
+    """One try of an operation on one route: its number, its context, and its events."""
+
+    __slots__ = (
+        *("pipeline", "operation", "route", "route_index", "number", "context"),
+        *("base", "started_event", "started_s", "first_chunk_s", "is_heard", "is_reported"),
+    )
+
+    def __init__(self, operation: Operation, route: ResolvedRoute, route_index: int) -> None:
+        self.pipeline = operation.pipeline
+        self.operation = operation
+        self.route = route
+        self.route_index = route_index
+        self.number = operation.attempt_count
+        operation.attempt_count += 1
+        provider_id = route.provider.provider_id
+        self.context = call_context(operation, provider_id, self.number)
+        self.base: reporting.Base = {
+            "correlation_id": operation.correlation_id,
+            "provider_id": provider_id,
+            "attempt": self.number,
+        }
+        self.started_event: RuntimeEvent | None = None
+        self.started_s = self.pipeline.port.now_s()
+        self.first_chunk_s: float | None = None
+        self.is_heard = self.pipeline.observers.is_heard
+        self.is_reported = False
+
+    def leave_out(self, paused_s: float) -> None:
+        """Do not count time that was the consumer's."""
+        self.started_s += paused_s
+        if self.first_chunk_s is not None:
+            self.first_chunk_s += paused_s
+
+    def notify(self, event: RuntimeEvent) -> None:
+        """Hand an event to the observers."""
+        self.pipeline.observers.notify(event)
+
+    def report_started(self) -> RuntimeEvent | None:
+        """Announce the route and the attempt; returns the event that scopes and content observers get."""
+        pipeline, operation = self.pipeline, self.operation
+        if not (self.is_heard or pipeline.observers.has_scopes or pipeline.content_observers):
+            return None
+        if self.is_heard:
+            self.notify(reporting.route_selected(self.base, self.route.model, self.route_index))
+        self.started_event = event = reporting.attempt_started(
+            self.base,
+            service_interface=operation.service_interface,
+            method_name=operation.method_name,
+            requested_model=operation.model,
+            effective_model=self.route.model,
+            is_stream=operation.is_stream,
+        )
+        self.notify(event)
+        return event
+
+    def report_completed(self, response: ModelResponse) -> None:
+        """Announce the attempt's success, once."""
+        if self._may_report():
+            self.notify(
+                reporting.attempt_completed(
+                    self.base,
+                    self.route.model,
+                    response,
+                    duration_millis=self.operation.elapsed_millis(self.started_s),
+                    first_chunk_millis=self._first_chunk_millis(),
+                )
+            )
+
+    def report_failed(self, error: BaseException) -> None:
+        """Announce the attempt's failure, once."""
+        if self._may_report():
+            event = reporting.attempt_failed(
+                self.base,
+                self.route.model,
+                error,
+                duration_millis=self.operation.elapsed_millis(self.started_s),
+                first_chunk_millis=self._first_chunk_millis(),
+            )
+            self.pipeline.observers.notify_beside(event, error)
+
+    def report_cancelled(self, reason: CancelReason, error: BaseException | None) -> None:
+        """Announce that the attempt ended without an outcome, once."""
+        if self._may_report():
+            event = reporting.attempt_cancelled(
+                self.base,
+                self.route.model,
+                reason,
+                duration_millis=self.operation.elapsed_millis(self.started_s),
+                first_chunk_millis=self._first_chunk_millis(),
+            )
+            if error is None:
+                self.notify(event)
+            else:
+                self.pipeline.observers.notify_beside(event, error)
+
+    def dlp_context(
+        self, content_type: DlpContentType, location: DlpContentLocation, tool_name: str | None = None
+    ) -> DlpContext:
+        """Say to a DLP interceptor what it looks at; provider and model only for what the model said."""
+        return dlp_context(self, content_type, location, tool_name)
+
+    def diagnose(self, extension_point: str, callback: str, error: BaseException) -> None:
+        """Hand an original failure to the privileged observers, before its text is dropped."""
+        if not self.pipeline.diagnostics:
+            return
+        diagnostic = FailureDiagnostic(
+            extension_point=extension_point,
+            callback=callback,
+            correlation_id=self.operation.correlation_id,
+            error=error,
+            provider_id=self.route.provider.provider_id,
+            attempt=self.number,
+        )
+        for observer in self.pipeline.diagnostics:
+            try:
+                observer.on_failure(diagnostic)
+            except Exception as failure:  # fail-open, as for every observer
+                report_secondary_failure("failure_diagnostic_observer", "on_failure", failure)
+
+    def _may_report(self) -> bool:
+        """Pass once, and only for an attempt that was announced as started."""
+        if self.is_reported or self.started_event is None:
+            return False
+        self.is_reported = True
+        return self.is_heard
+
+    def _first_chunk_millis(self) -> int | None:
+        return None if self.first_chunk_s is None else int((self.first_chunk_s - self.started_s) * 1000)

@@ -1,0 +1,64 @@
+"""DLP on what is sent: tool results through `dlp`, and with `request_dlp` every text of the request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tramapy.engine.inspection import inspect_text
+from tramapy.engine.operation import Attempt
+from tramapy.engine.text_runs import map_text_runs
+from tramapy.engine.tool_results import inspect_tool_messages
+from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
+from tramapy.messages import Message, MessageRole, ToolCall
+
+__all__ = ["inspect_instructions", "inspect_messages"]
+
+
+async def inspect_messages(attempt: Attempt, messages: Sequence[Message]) -> Sequence[Message]:
+    """Return `messages` as they may be sent.
+
+    Raises:
+        DlpInspectionError: An inspection failed; nothing is sent.
+    """
+    pipeline = attempt.pipeline
+    if pipeline.dlp is not None:
+        for message in messages:
+            if message.role is MessageRole.TOOL:
+                messages = await inspect_tool_messages(attempt, pipeline.dlp, messages)
+                break
+    if pipeline.request_dlp is not None:
+        messages = [await _inspect_message(attempt, pipeline.request_dlp, message) for message in messages]
+    return messages
+
+
+async def inspect_instructions(attempt: Attempt, instructions: str | None) -> str | None:
+    """Return the request's instructions as they may be sent; they are outgoing text like any other."""
+    request_dlp = attempt.pipeline.request_dlp
+    if request_dlp is None or not instructions:
+        return instructions
+    return await _inspect_text(attempt, request_dlp, instructions)
+
+
+async def _inspect_message(attempt: Attempt, dlp: DlpInterceptor, message: Message) -> Message:
+    content, parts = message.content, message.content_parts
+    if parts is not None:
+        parts = await map_text_runs(parts, lambda text: _inspect_text(attempt, dlp, text))
+    elif content:
+        content = await _inspect_text(attempt, dlp, content)
+    calls = tuple([await _inspect_arguments(attempt, dlp, call) for call in message.tool_calls])
+    changed = message.replace(content=content, content_parts=parts, tool_calls=calls)
+    return message if changed == message else changed
+
+
+async def _inspect_text(attempt: Attempt, dlp: DlpInterceptor, text: str) -> str:
+    location = DlpContentLocation.REQUEST_MESSAGE_CONTENT
+    return await inspect_text(attempt, dlp, attempt.dlp_context(DlpContentType.MODEL_INPUT, location), text)
+
+
+async def _inspect_arguments(attempt: Attempt, dlp: DlpInterceptor, call: ToolCall) -> ToolCall:
+    if not call.arguments_json:
+        return call
+    location = DlpContentLocation.REQUEST_TOOL_ARGUMENTS
+    context = attempt.dlp_context(DlpContentType.MODEL_INPUT, location, call.name)
+    sanitized = await inspect_text(attempt, dlp, context, call.arguments_json)
+    return call if sanitized == call.arguments_json else call.replace(arguments_json=sanitized)

@@ -1,0 +1,310 @@
+"""Typed factories of the engine's events: they build what the catalogue declares, unchecked and fast.
+
+Tests hold every one to `RuntimeEvent.of`. A `base` is the attributes that all events of an attempt share.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TypeAlias
+
+from tramapy.errors import (
+    CircuitBreakerOpenError,
+    ConfigurationError,
+    DeadlineExceededError,
+    DlpInspectionError,
+    InterceptorError,
+    ProviderError,
+    ProviderTimeoutError,
+    TokenBudgetExceededError,
+)
+from tramapy.hooks import catalogue
+from tramapy.hooks.dlp import DlpContext, DlpRedaction
+from tramapy.hooks.event_model import AttributeValue, RuntimeEvent, make_trusted_event
+from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
+
+__all__ = ["Base", "failure_kind", "safe_label"]
+
+Base: TypeAlias = dict[str, AttributeValue]
+
+_KINDS: tuple[tuple[type[BaseException], str], ...] = (
+    (ProviderTimeoutError, "timeout"),
+    (ProviderError, "provider"),
+    (DlpInspectionError, "dlp"),
+    (InterceptorError, "interceptor"),
+    (TokenBudgetExceededError, "budget"),
+    (DeadlineExceededError, "deadline"),
+    (CircuitBreakerOpenError, "circuit_open"),
+    (ConfigurationError, "configuration"),
+)
+_USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
+_SAFE_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+\-]{0,127}\Z")
+
+
+def failure_kind(error: BaseException) -> str:
+    """Say whose failure an error is, in a word of the catalogue."""
+    for error_type, kind in _KINDS:
+        if isinstance(error, error_type):
+            return kind
+    return "engine"
+
+
+@functools.lru_cache(maxsize=512)
+def safe_label(name: str) -> str:
+    """Return a name that a provider or model chose, or `unlabelled` where it could be text and no name."""
+    return name if _SAFE_LABEL.match(name) else "unlabelled"
+
+
+def operation_started(
+    correlation_id: str,
+    service_interface: str,
+    method_name: str,
+    requested_model: str,
+    *,
+    is_stream: bool,
+    workflow_run_id: str | None,
+) -> RuntimeEvent:
+    attributes: Base = {
+        "correlation_id": correlation_id,
+        "service_interface": service_interface,
+        "method_name": method_name,
+        "requested_model": requested_model,
+        "is_stream": is_stream,
+    }
+    if workflow_run_id is not None:
+        attributes["workflow_run_id"] = workflow_run_id
+    return make_trusted_event(catalogue.OPERATION_STARTED, attributes)
+
+
+def operation_completed(
+    correlation_id: str,
+    *,
+    attempt_count: int,
+    duration_millis: int,
+    outcome: str,
+    error: BaseException | None,
+) -> RuntimeEvent:
+    attributes: Base = {
+        "correlation_id": correlation_id,
+        "outcome": outcome,
+        "attempt_count": attempt_count,
+        "duration_millis": duration_millis,
+    }
+    if error is not None:
+        attributes["error_type"] = type(error).__name__
+        if outcome == "failed":
+            attributes["failure_kind"] = failure_kind(error)
+    return make_trusted_event(catalogue.OPERATION_COMPLETED, attributes)
+
+
+def route_selected(base: Base, effective_model: str, route_index: int) -> RuntimeEvent:
+    attributes: Base = {
+        **base,
+        "effective_model": effective_model,
+        "route_index": route_index,
+        "is_fallback": route_index > 0,
+    }
+    return make_trusted_event(catalogue.ROUTE_SELECTED, attributes)
+
+
+def attempt_started(
+    base: Base,
+    *,
+    service_interface: str,
+    method_name: str,
+    requested_model: str,
+    effective_model: str,
+    is_stream: bool,
+) -> RuntimeEvent:
+    attributes: Base = {
+        **base,
+        "service_interface": service_interface,
+        "method_name": method_name,
+        "requested_model": requested_model,
+        "effective_model": effective_model,
+        "is_stream": is_stream,
+    }
+    return make_trusted_event(catalogue.ATTEMPT_STARTED, attributes)
+
+
+def attempt_completed(
+    base: Base,
+    effective_model: str,
+    response: ModelResponse,
+    *,
+    duration_millis: int,
+    first_chunk_millis: int | None,
+) -> RuntimeEvent:
+    attributes: Base = {
+        **base,
+        "effective_model": effective_model,
+        "finish_reason": response.finish_reason.value,
+        "duration_millis": duration_millis,
+    }
+    if response.model is not None:
+        attributes["response_model"] = safe_label(response.model)
+    if response.tool_calls:
+        attributes["tool_call_count"] = len(response.tool_calls)
+    if first_chunk_millis is not None:
+        attributes["first_chunk_millis"] = first_chunk_millis
+    if response.usage is not NO_USAGE:
+        _add_usage(attributes, response.usage)
+    return make_trusted_event(catalogue.ATTEMPT_COMPLETED, attributes)
+
+
+def _add_usage(attributes: Base, usage: TokenUsage) -> None:
+    for name in _USAGE:
+        count: int | None = getattr(usage, name)
+        if count is not None:
+            attributes[name] = count
+
+
+def attempt_failed(
+    base: Base,
+    effective_model: str,
+    error: BaseException,
+    *,
+    duration_millis: int,
+    first_chunk_millis: int | None,
+) -> RuntimeEvent:
+    attributes: Base = {
+        **base,
+        "effective_model": effective_model,
+        "failure_kind": failure_kind(error),
+        "error_type": type(error).__name__,
+        "is_retryable": isinstance(error, ProviderError) and error.retryable,
+        "duration_millis": duration_millis,
+    }
+    if first_chunk_millis is not None:
+        attributes["first_chunk_millis"] = first_chunk_millis
+    if isinstance(error, ProviderError):
+        attributes["failure_code"] = error.failure_code.value
+        if error.status_code is not None:
+            attributes["status_code"] = error.status_code
+    return make_trusted_event(catalogue.ATTEMPT_FAILED, attributes)
+
+
+def attempt_cancelled(
+    base: Base,
+    effective_model: str,
+    cancel_reason: str,
+    *,
+    duration_millis: int,
+    first_chunk_millis: int | None,
+) -> RuntimeEvent:
+    attributes: Base = {
+        **base,
+        "effective_model": effective_model,
+        "cancel_reason": cancel_reason,
+        "duration_millis": duration_millis,
+    }
+    if first_chunk_millis is not None:
+        attributes["first_chunk_millis"] = first_chunk_millis
+    return make_trusted_event(catalogue.ATTEMPT_CANCELLED, attributes)
+
+
+def retry_scheduled(base: Base, retry_index: int, delay_s: float, delay_source: str) -> RuntimeEvent:
+    attributes: Base = {
+        **base,
+        "retry_index": retry_index,
+        "delay_millis": round(delay_s * 1000),
+        "delay_source": delay_source,
+    }
+    return make_trusted_event(catalogue.RETRY_SCHEDULED, attributes)
+
+
+def startup_retry(base: Base, error: BaseException) -> RuntimeEvent:
+    return make_trusted_event(catalogue.STREAMING_STARTUP_RETRY, {**base, "error_type": type(error).__name__})
+
+
+def circuit_opened(base: Base) -> RuntimeEvent:
+    return make_trusted_event(catalogue.CIRCUIT_OPENED, {**base})
+
+
+def circuit_closed(base: Base) -> RuntimeEvent:
+    return make_trusted_event(catalogue.CIRCUIT_CLOSED, {**base})
+
+
+def circuit_half_opened(correlation_id: str, provider_id: str) -> RuntimeEvent:
+    attributes: Base = {"correlation_id": correlation_id, "provider_id": provider_id}
+    return make_trusted_event(catalogue.CIRCUIT_HALF_OPENED, attributes)
+
+
+def circuit_rejected(
+    correlation_id: str, provider_id: str, *, route_index: int, retry_after_s: float
+) -> RuntimeEvent:
+    attributes: Base = {
+        "correlation_id": correlation_id,
+        "provider_id": provider_id,
+        "route_index": route_index,
+        "retry_after_millis": round(retry_after_s * 1000),
+    }
+    return make_trusted_event(catalogue.CIRCUIT_REJECTED, attributes)
+
+
+def dlp_redacted(base: Base, context: DlpContext, redaction: DlpRedaction) -> RuntimeEvent:
+    attributes: Base = {
+        **_dlp_base(base, context),
+        "rule_id": redaction.rule_id,
+        "replacement_count": redaction.replacement_count,
+    }
+    return make_trusted_event(catalogue.DLP_REDACTED, attributes)
+
+
+def dlp_inspection_failed(
+    base: Base, context: DlpContext, reason_code: str, error: BaseException | None
+) -> RuntimeEvent:
+    attributes: Base = {**_dlp_base(base, context), "reason_code": reason_code}
+    if error is not None:
+        attributes["error_type"] = type(error).__name__
+    return make_trusted_event(catalogue.DLP_INSPECTION_FAILED, attributes)
+
+
+def tool_result_rejected(
+    base: Base,
+    reason_code: str,
+    *,
+    configured_limit: int,
+    aggregate_text_length: int | None,
+    tool_name: str | None,
+) -> RuntimeEvent:
+    attributes: Base = {**base, "reason_code": reason_code, "configured_limit": configured_limit}
+    if aggregate_text_length is not None:
+        attributes["aggregate_text_length"] = aggregate_text_length
+    if tool_name is not None:
+        attributes["tool_name"] = safe_label(tool_name)
+    return make_trusted_event(catalogue.DLP_TOOL_RESULT_REJECTED, attributes)
+
+
+def usage_unavailable(base: Base, effective_model: str) -> RuntimeEvent:
+    return make_trusted_event(
+        catalogue.TOKEN_BUDGET_USAGE_UNAVAILABLE, {**base, "effective_model": effective_model}
+    )
+
+
+def budget_limit_exceeded(
+    base: Base, effective_model: str, *, limit_tokens: int, observed_tokens: int, scope: str, is_hard: bool
+) -> RuntimeEvent:
+    attributes: Base = {
+        **base,
+        "effective_model": effective_model,
+        "limit_tokens": limit_tokens,
+        "observed_tokens": observed_tokens,
+        "scope": scope,
+    }
+    definition = (
+        catalogue.TOKEN_BUDGET_HARD_LIMIT_EXCEEDED if is_hard else catalogue.TOKEN_BUDGET_SOFT_LIMIT_EXCEEDED
+    )
+    return make_trusted_event(definition, attributes)
+
+
+def _dlp_base(base: Base, context: DlpContext) -> Base:
+    attributes: Base = {
+        **base,
+        "content_type": context.content_type.value,
+        "content_location": context.content_location.value,
+    }
+    if context.tool_name is not None:
+        attributes["tool_name"] = safe_label(context.tool_name)
+    return attributes

@@ -1,0 +1,146 @@
+"""The text of a stream under an incremental DLP inspection: nothing is released before its evidence is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tramapy.engine.inspection import audited, fail_inspection, inspection_error
+from tramapy.engine.operation import Attempt
+from tramapy.hooks.diagnostics import report_secondary_failure
+from tramapy.hooks.dlp import (
+    DlpContentLocation,
+    DlpContentType,
+    DlpContext,
+    DlpInterceptor,
+    DlpRedaction,
+    DlpStream,
+    StreamingDlpInterceptor,
+)
+
+__all__ = ["InspectedText"]
+
+T = TypeVar("T")
+
+
+class InspectedText:
+    """One text as it arrives: raw pieces go in, inspected pieces come out, redactions are audited in between."""
+
+    __slots__ = (
+        "_attempt",
+        "_context",
+        "_is_aligned",
+        "_pending",
+        "_raw",
+        "_reported",
+        "_sanitized",
+        "_stream",
+    )
+
+    def __init__(self, attempt: Attempt, context: DlpContext, stream: DlpStream) -> None:
+        self._attempt = attempt
+        self._context = context
+        self._stream = stream
+        self._raw: list[str] = []
+        self._sanitized: list[str] = []
+        self._pending = ""
+        self._is_aligned = True
+        self._reported: dict[str, int] = {}
+
+    @classmethod
+    def open(cls, attempt: Attempt, dlp: DlpInterceptor) -> InspectedText | None:
+        """Start on the answer's content; None where this interceptor cannot inspect it incrementally.
+
+        Raises:
+            DlpInspectionError: The interceptor failed.
+        """
+        if not isinstance(dlp, StreamingDlpInterceptor):
+            return None
+        location = DlpContentLocation.MODEL_RESPONSE_CONTENT
+        context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location)
+        stream = _guarded(attempt, context, "open_stream", lambda: dlp.open_stream(context))
+        return None if stream is None else cls(attempt, context, stream)
+
+    @property
+    def raw(self) -> str:
+        """All that went in."""
+        return "".join(self._raw)
+
+    @property
+    def sanitized(self) -> str:
+        """All that came out."""
+        return "".join(self._sanitized)
+
+    async def feed(self, text: str) -> str:
+        """Take a piece and return what may be released now.
+
+        Raises:
+            DlpInspectionError: The interceptor rejected the text or failed, its evidence does not fit, or the
+                audit emitter failed; nothing more may be released.
+        """
+        self._raw.append(text)
+        stream = self._stream
+        released = _guarded(self._attempt, self._context, "feed", lambda: _text(stream.feed(text)))
+        if self._is_aligned:
+            # The common case costs one comparison: what comes out is what went in, so there is nothing to audit.
+            pending = self._pending + text
+            self._is_aligned = pending.startswith(released)
+            self._pending = pending[len(released) :]
+        # A replacement may begin like what it stands for; with an audit emitter, the stream is asked each time.
+        if not self._is_aligned or self._attempt.pipeline.audit is not None:
+            await self._audit(is_changed=not self._is_aligned)
+        if released:
+            self._sanitized.append(released)
+        return released
+
+    async def finish(self) -> str:
+        """Return the rest of the text; see `feed`."""
+        stream = self._stream
+        released = _guarded(self._attempt, self._context, "finish", lambda: _text(stream.finish()))
+        if released:
+            self._sanitized.append(released)
+        if self.raw != self.sanitized:
+            await self._audit(is_changed=True)
+        elif _guarded(self._attempt, self._context, "redactions", self._fresh) or self._reported:
+            raise fail_inspection(self._attempt, self._context, "evidence_without_change", None)
+        return released
+
+    def abort(self) -> None:
+        """Drop what is held back."""
+        try:
+            self._stream.abort()
+        except Exception as error:  # fail-open: nothing of it is released any more
+            report_secondary_failure("dlp", "abort", error)
+
+    async def _audit(self, *, is_changed: bool) -> None:
+        fresh = _guarded(self._attempt, self._context, "redactions", self._fresh)
+        if fresh or (is_changed and not self._reported):
+            await audited(self._attempt, self._context, fresh)
+
+    def _fresh(self) -> tuple[DlpRedaction, ...]:
+        """Return what was redacted since the last look; a stream counts up."""
+        fresh: list[DlpRedaction] = []
+        for redaction in self._stream.redactions:
+            known = self._reported.get(redaction.rule_id, 0)
+            if redaction.replacement_count > known:
+                fresh.append(DlpRedaction(redaction.rule_id, redaction.replacement_count - known))
+                self._reported[redaction.rule_id] = redaction.replacement_count
+        return tuple(fresh)
+
+
+def _text(released: object) -> str:
+    """Return what a DLP stream released; an awaitable is closed, since nobody will await it."""
+    if isinstance(released, str):
+        return released
+    close = getattr(released, "close", None)
+    if callable(close):
+        close()
+    raise TypeError(f"a DlpStream releases a str, not {type(released).__name__}")
+
+
+def _guarded(attempt: Attempt, context: DlpContext, callback: str, call: Callable[[], T]) -> T:
+    """Call a DLP stream and map whatever it raises, as for a whole text."""
+    try:
+        return call()
+    except Exception as error:
+        raise inspection_error(attempt, context, callback, error) from None

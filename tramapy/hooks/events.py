@@ -1,0 +1,210 @@
+"""`EngineEventObserver`: hear what the engine does, without a word of text; and who may see text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+from tramapy.cancellation import rethrow_if_cancellation
+from tramapy.errors import ConfigurationError
+from tramapy.hooks.diagnostics import FailurePolicy, report_secondary_failure
+from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
+from tramapy.messages import ModelRequest, ModelResponse
+
+__all__ = ["AttemptContentObserver", "EngineEventObserver", "ObserverChain"]
+
+
+class EngineEventObserver:
+    """Hears every engine event. Plain methods only: they run on the hot path, between the engine's steps.
+
+    What one raises is dropped and reported by type (fail-open), unless the event's own policy is FAIL_CLOSED;
+    a cancellation always passes.
+    """
+
+    def on_engine_event(self, name: str, attributes: Mapping[str, AttributeValue]) -> None:
+        """Take an event by name; the usual method to write.
+
+        Args:
+            name: For example `tramai.circuit.opened`.
+            attributes: Read-only; never text of a prompt, response or tool.
+        """
+
+    def on_runtime_event(self, event: RuntimeEvent) -> None:
+        """Take a typed event; by default it goes to `on_engine_event`."""
+        self.on_engine_event(event.name, event.attributes())
+
+    def provider_call_scope(self, event: RuntimeEvent) -> AbstractContextManager[object] | None:
+        """Return a context to be entered around the provider call, for example one that makes a span current.
+
+        It is entered around each step of a stream, and never stays open while the consumer has the turn.
+
+        Args:
+            event: The attempt's `tramai.attempt.started`.
+        """
+        return None
+
+
+class AttemptContentObserver:
+    """Sees the text of attempts, after DLP. Register it in `content_observers`; no event carries text.
+
+    Plain methods; what one raises is dropped and reported by type.
+    """
+
+    def on_attempt_request(self, event: RuntimeEvent, request: ModelRequest) -> None:
+        """Take what is about to be sent: after the request interceptors and `request_dlp`.
+
+        Args:
+            event: The attempt's `tramai.attempt.started`.
+            request: The request as the provider gets it.
+        """
+
+    def on_attempt_response(self, event: RuntimeEvent, response: ModelResponse) -> None:
+        """Take what is about to be handed on: after DLP and the response interceptors."""
+
+
+class ObserverChain:
+    """Observers in order, each isolated from the operation and from the others.
+
+    Args:
+        observers: Anything with `on_engine_event` or `on_runtime_event`.
+
+    Attributes:
+        is_heard: Whether anybody listens; otherwise events need not be made.
+        has_scopes: Whether any observer gives a provider call scope.
+
+    Raises:
+        ConfigurationError: One has neither method, or an `async def` one.
+    """
+
+    __slots__ = ("_scope_makers", "_sinks", "has_scopes", "is_heard")
+
+    def __init__(self, observers: Iterable[EngineEventObserver]) -> None:
+        listed = tuple(observers)
+        self._sinks = tuple(_sink(position, observer) for position, observer in enumerate(listed))
+        self._scope_makers = tuple(
+            observer.provider_call_scope
+            for observer in listed
+            if getattr(type(observer), "provider_call_scope", None)
+            not in (None, EngineEventObserver.provider_call_scope)
+        )
+        self.is_heard = bool(self._sinks)
+        self.has_scopes = bool(self._scope_makers)
+
+    def notify(self, event: RuntimeEvent) -> None:
+        """Hand one event to every observer, in order."""
+        for sink in self._sinks:
+            try:
+                result = sink(event)
+                if result is not None:
+                    drop_awaitable(result)
+            except Exception as error:  # fail-open; _contain lets cancellation through
+                _contain(event, error)
+
+    def notify_beside(self, event: RuntimeEvent, primary: BaseException) -> None:
+        """Hand on an event while `primary` is in flight; a failure becomes a note on it, by type alone."""
+        for sink in self._sinks:
+            try:
+                result = sink(event)
+                if result is not None:
+                    drop_awaitable(result)
+            except Exception as error:  # nothing may replace the error in flight
+                report_secondary_failure("engine_event_observer", f"on_engine_event({event.name})", error)
+                primary.add_note(f"An engine event observer raised {type(error).__name__} on {event.name}.")
+
+    def scope(self, event: RuntimeEvent) -> CallScope:
+        """Return the observers' contexts around one provider step, as one."""
+        return CallScope(self._scope_makers, event)
+
+
+class CallScope:
+    """Observers' contexts, entered in order and left in reverse; their failures are isolated."""
+
+    __slots__ = ("_entered", "_event", "_makers")
+
+    def __init__(
+        self,
+        makers: tuple[Callable[[RuntimeEvent], AbstractContextManager[object] | None], ...],
+        event: RuntimeEvent,
+    ) -> None:
+        self._makers = makers
+        self._event = event
+        self._entered: list[AbstractContextManager[object]] = []
+
+    def __enter__(self) -> None:
+        try:
+            for maker in self._makers:
+                try:
+                    context = maker(self._event)
+                    if context is not None:
+                        context.__enter__()
+                        self._entered.append(context)
+                except Exception as error:  # fail-open
+                    _contain_scope(error)
+        except BaseException as error:  # a cancellation escapes: what is open is left first
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # a True from a context would swallow the provider's error, so its result is dropped
+        try:
+            while self._entered:
+                try:
+                    self._entered.pop().__exit__(error_type, error, traceback)
+                except Exception as failure:  # fail-open
+                    _contain_scope(failure)
+        finally:
+            if self._entered:  # a cancellation escapes, and the others are left all the same
+                self.__exit__(error_type, error, traceback)
+
+
+def refuse_async(where: str, hook: object, *names: str) -> None:
+    """Raise `ConfigurationError` where one of a hook's methods is `async def` and cannot be."""
+    for name in names:
+        if inspect.iscoroutinefunction(getattr(hook, name, None)):
+            raise ConfigurationError(
+                f"{where}: {type(hook).__name__}.{name} is async; make it a plain method"
+            )
+
+
+def drop_awaitable(result: object) -> None:
+    """Close a coroutine that a plain method gave back: nobody will await it, and an observer is told so."""
+    close = getattr(result, "close", None)
+    if inspect.isawaitable(result) and callable(close):
+        close()
+        raise TypeError("an observer's method returned an awaitable; observers are plain")
+
+
+def _sink(position: int, observer: EngineEventObserver) -> Callable[[RuntimeEvent], object]:
+    where = f"event_observers[{position}]"
+    if isinstance(observer, type):
+        raise ConfigurationError(f"{where} is the class {observer.__name__}; pass an instance of it")
+    refuse_async(where, observer, "on_engine_event", "on_runtime_event", "provider_call_scope")
+    # an observer written without our base class may have the untyped form alone
+    typed: object = getattr(observer, "on_runtime_event", None)
+    untyped: object = getattr(observer, "on_engine_event", None)
+    if callable(typed):
+        return typed
+    if callable(untyped):
+        return lambda event: untyped(event.name, event.attributes())
+    raise ConfigurationError(
+        f"{where}: {type(observer).__name__} has no on_engine_event; derive it from EngineEventObserver"
+    )
+
+
+def _contain(event: RuntimeEvent, error: Exception) -> None:
+    rethrow_if_cancellation(error)
+    if event.definition.failure_policy is FailurePolicy.FAIL_CLOSED:
+        raise error
+    report_secondary_failure("engine_event_observer", f"on_engine_event({event.name})", error)
+
+
+def _contain_scope(error: Exception) -> None:
+    rethrow_if_cancellation(error)
+    report_secondary_failure("engine_event_observer", "provider_call_scope", error)
