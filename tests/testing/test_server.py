@@ -62,7 +62,7 @@ def text_of(response: http.client.HTTPResponse) -> str:
 def test_answers_come_in_order_on_one_connection() -> None:
     with ScriptedServer(["one", "two"]) as server, Client(server) as client:
         assert [text_of(client.post()), text_of(client.post())] == ["one", "two"]
-        assert server.open_connection_count == 1
+        assert (server.open_connection_count, server.connection_count) == (1, 1)
 
 
 def test_request_is_recorded_without_credentials() -> None:

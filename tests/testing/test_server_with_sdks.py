@@ -81,14 +81,16 @@ def test_openai_sdk_reads_a_rejection() -> None:
 
 def test_anthropic_sdk_reads_messages() -> None:
     anthropic = pytest.importorskip("anthropic")
-    with ScriptedServer([FULL, FULL, HttpRejection(status=529)]) as server:
-        with anthropic.Anthropic(base_url=server.root_url, api_key="plainly-fake", max_retries=0) as client:
-            fields = {"model": "m", "max_tokens": 9, "messages": ASK}
-            message = client.messages.create(**fields)
-            with client.messages.stream(**fields) as stream:
-                streamed = stream.get_final_message()
-            with pytest.raises(anthropic.APIStatusError) as caught:
-                client.messages.create(**fields)
+    fields = {"model": "m", "max_tokens": 9, "messages": ASK}
+    with (
+        ScriptedServer([FULL, FULL, HttpRejection(status=529)]) as server,
+        anthropic.Anthropic(base_url=server.root_url, api_key="plainly-fake", max_retries=0) as client,
+    ):
+        message = client.messages.create(**fields)
+        with client.messages.stream(**fields) as stream:
+            streamed = stream.get_final_message()
+        with pytest.raises(anthropic.APIStatusError) as caught:
+            client.messages.create(**fields)
 
     for found in (message, streamed):
         assert [block.type for block in found.content] == ["thinking", "text", "tool_use"]

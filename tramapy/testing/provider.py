@@ -131,7 +131,7 @@ class ScriptedProvider(Provider, AsyncProvider):
 class _OpenCount:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.value = 0
+        self.value: int = 0
 
     def change(self, by: int) -> None:
         with self._lock:

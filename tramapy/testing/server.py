@@ -96,6 +96,11 @@ class ScriptedServer:
         return self._log.open_count
 
     @property
+    def connection_count(self) -> int:
+        """How many connections there have been; fewer than requests where one served several."""
+        return self._log.connection_count
+
+    @property
     def abandoned_count(self) -> int:
         """How many clients hung up before the server had sent its whole answer."""
         return self._log.abandoned_count

@@ -24,6 +24,7 @@ class ServerLog:
         self._changed = threading.Condition()
         self._requests: list[ServerRequest] = []
         self._open: set[Connection] = set()
+        self._connection_count = 0
         self._abandoned_count = 0
         self._problem: BaseException | None = None
 
@@ -38,6 +39,12 @@ class ServerLog:
         """How many connections are open."""
         with self._changed:
             return len(self._open)
+
+    @property
+    def connection_count(self) -> int:
+        """How many connections there have been, those that are open included."""
+        with self._changed:
+            return self._connection_count
 
     @property
     def abandoned_count(self) -> int:
@@ -68,6 +75,7 @@ class ServerLog:
         """Take note of a new connection."""
         with self._changed:
             self._open.add(connection)
+            self._connection_count += 1
             self._changed.notify_all()
 
     def disconnected(self, connection: Connection) -> None:

@@ -1,0 +1,100 @@
+import io
+import runpy
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.running import run
+from tramapy.cli import main
+from tramapy.cli.consoles import output_console
+
+
+@pytest.fixture
+def fresh_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Let the command's own modules be imported anew."""
+    for name in list(sys.modules):
+        if name.startswith("tramapy.cli."):
+            monkeypatch.delitem(sys.modules, name)
+    return monkeypatch
+
+
+def test_version_is_printed() -> None:
+    outcome = run("--version")
+    assert outcome.exit_code == 0
+    assert outcome.output.startswith("tramapy ")
+
+
+def test_a_source_tree_without_metadata_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tramapy.cli import app
+
+    def unknown(name: str) -> str:
+        raise app.PackageNotFoundError(name)
+
+    monkeypatch.setattr(app, "version", unknown)
+    assert run("--version").output == "tramapy (not installed)\n"
+
+
+def test_without_arguments_it_lists_its_commands() -> None:
+    outcome = run()
+    assert "demo" in outcome.output + outcome.errors
+    assert "events" in outcome.output + outcome.errors
+
+
+@pytest.mark.parametrize("missing", ["rich", "typer"])
+def test_a_missing_extra_says_which_to_install(missing: str, fresh_modules: pytest.MonkeyPatch) -> None:
+    for name in list(sys.modules):
+        if name.partition(".")[0] == missing:
+            fresh_modules.delitem(sys.modules, name)
+    fresh_modules.setitem(sys.modules, missing, None)
+    with pytest.raises(SystemExit, match=rf"needs {missing}. Install it with: pip install 'tramapy\[cli\]'"):
+        main()
+
+
+def test_another_missing_module_is_a_defect_and_no_extra(fresh_modules: pytest.MonkeyPatch) -> None:
+    fresh_modules.setitem(sys.modules, "tramapy.hooks.event_page", None)
+    with pytest.raises(ModuleNotFoundError):
+        main()
+
+
+def test_the_entry_point_runs_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tramapy", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("tramapy ")
+
+
+def test_the_package_can_be_run_as_a_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tramapy", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("tramapy.cli", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("tramapy ")
+
+
+def test_a_stream_that_cannot_be_reconfigured_is_written_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    output_console().print("plain")
+    assert stream.getvalue() == "plain\n"
+
+
+def test_the_demo_without_the_sdk_says_which_extra_to_install(fresh_modules: pytest.MonkeyPatch) -> None:
+    fresh_modules.setitem(sys.modules, "openai", None)
+    outcome = run("demo")
+    assert outcome.exit_code == 2
+    assert "pip install 'tramapy[cli,openai]'" in outcome.errors
+
+
+def test_another_module_that_the_demo_misses_is_a_defect(fresh_modules: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from tramapy.cli.app import app
+
+    fresh_modules.setitem(sys.modules, "tramapy.testing", None)
+    assert isinstance(CliRunner().invoke(app, ["demo"]).exception, ModuleNotFoundError)
