@@ -152,16 +152,8 @@ def read_bounded_response(
 ) -> BoundedText:
     """Read a streaming response's text up to a limit, counted after decompression.
 
-    It is `read_bounded_body` for responses alone, so that nothing that counts compressed bytes slips in.
-
-    Args:
-        response: Has `iter_bytes`; closed afterwards.
-        limit_bytes: At least 1.
-        encoding: As in `read_bounded_body`.
-
-    Raises:
-        TypeError: The response has no `iter_bytes`, or `limit_bytes` is no integer.
-        ValueError: As in `read_bounded_body`.
+    It is `read_bounded_body` for responses alone, so that nothing that counts compressed bytes slips in: a
+    `TypeError` where `response` has no `iter_bytes`.
     """
     check = _Check(limit_bytes, encoding)
     if not isinstance(response, StreamingResponse):
@@ -193,14 +185,7 @@ def read_error_preview(
 ) -> str:
     """Read the beginning of a rejected response, for a diagnosis; never put it into an error or a log.
 
-    Args:
-        source: A streaming response, a reader, or an iterable of bytes; closed afterwards.
-        limit_bytes: At least 1.
-        encoding: As in `read_bounded_body`.
-
-    Raises:
-        TypeError: As in `read_bounded_body`.
-        ValueError: As in `read_bounded_body`.
+    Arguments and errors are those of `read_bounded_body`.
     """
     return read_bounded_body(source, limit_bytes, encoding=encoding).text
 

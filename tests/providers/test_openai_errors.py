@@ -1,0 +1,89 @@
+"""`FailureMapper`: what the SDK and its HTTP library raise, where no server can make them raise it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import ssl
+from typing import Any, cast
+
+import anyio
+import httpx2
+import openai
+import pytest
+
+from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError, ResponseTooLargeError
+from tramapy.providers.http_library import HttpLibrary
+from tramapy.providers.openai_errors import FailureMapper
+
+Code = ProviderFailureCode
+REQUEST = httpx2.Request("POST", "http://127.0.0.1/secret")
+RESPONSE = httpx2.Response(200, request=REQUEST)
+
+MAPPER = FailureMapper(cast("HttpLibrary", httpx2))
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable", "counts_on_breaker", "code"),
+    [
+        (openai.APITimeoutError(REQUEST), True, True, Code.TIMEOUT),
+        (openai.APIConnectionError(message="secret", request=REQUEST), True, True, Code.CONNECTION_FAILED),
+        (openai.APIResponseValidationError(RESPONSE, "secret"), False, True, Code.INVALID_RESPONSE),
+        (openai.APIError("secret", REQUEST, body={"code": "secret"}), False, False, Code.UNEXPECTED_FAILURE),
+        (openai.OpenAIError("secret"), False, False, Code.UNEXPECTED_FAILURE),
+        (httpx2.ReadTimeout("secret"), True, True, Code.TIMEOUT),
+        (TimeoutError("secret"), True, True, Code.TIMEOUT),
+        (httpx2.DecodingError("secret"), False, True, Code.INVALID_RESPONSE),
+        (httpx2.ReadError("secret"), True, True, Code.STREAM_CUT),
+        (ssl.SSLError("secret"), True, True, Code.STREAM_CUT),
+        (ConnectionResetError("secret"), True, True, Code.STREAM_CUT),
+        (anyio.EndOfStream("secret"), True, True, Code.STREAM_CUT),
+        (anyio.BrokenResourceError("secret"), True, True, Code.STREAM_CUT),
+        (UnicodeEncodeError("utf-8", "secret\ud800", 6, 7, "x"), False, False, Code.UNEXPECTED_FAILURE),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_known_error_becomes_a_provider_error_of_fixed_words(
+    error: Exception, retryable: bool, counts_on_breaker: bool, code: Code
+) -> None:
+    mapped = MAPPER.provider_error(error, 0.0, Code.STREAM_CUT)
+
+    assert (mapped.retryable, mapped.counts_on_breaker, mapped.failure_code) == (
+        retryable,
+        counts_on_breaker,
+        code,
+    )
+    assert "secret" not in str(mapped)
+    assert isinstance(mapped, ProviderTimeoutError) == (code is Code.TIMEOUT)
+
+
+def test_error_of_our_own_is_stripped_of_what_it_was_raised_with() -> None:
+    def fail() -> None:
+        try:
+            raise KeyError("secret")
+        except KeyError as cause:
+            raise ResponseTooLargeError("x", limit_bytes=1, read_bytes=2) from cause
+
+    with pytest.raises(ProviderError) as caught:
+        fail()
+    mapped = MAPPER.provider_error(caught.value, 0.0)
+
+    assert mapped is caught.value
+    assert (mapped.__cause__, mapped.__context__, mapped.__traceback__) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        concurrent.futures.CancelledError(),
+        ExceptionGroup("g", [ValueError(), concurrent.futures.CancelledError()]),
+        RuntimeError("a defect"),
+        ValueError("a defect"),
+        cast("Any", asyncio.CancelledError()),
+    ],
+    ids=["cancelled", "cancelled-in-a-group", "runtime-error", "value-error", "task-cancelled"],
+)
+def test_cancellation_and_defect_pass(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
+        MAPPER.provider_error(error, 0.0)
+    assert caught.value is error

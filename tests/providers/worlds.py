@@ -1,0 +1,111 @@
+"""One way to ask a provider on a plain thread, on asyncio and on trio."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, closing
+from typing import Any
+
+import anyio
+import httpx2
+import openai
+import pytest
+
+from tramapy.errors import ProviderError
+from tramapy.messages import Chunk, Message, ModelRequest, ModelResponse
+from tramapy.providers.openai_chat import AsyncOpenAIChatProvider, OpenAIChatProvider
+from tramapy.testing import ScriptedAnswer, ScriptedServer
+
+HELLO = ModelRequest(model="m", messages=(Message.user("hello"),))
+API_KEY = "plainly-fake-api-key"
+
+
+class World:
+    """`sync`, `asyncio` or `trio`: a provider over the real SDK and a scripted server."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def complete(
+        self, server: ScriptedServer, request: ModelRequest = HELLO, **options: Any
+    ) -> ModelResponse:
+        """Ask once."""
+        return self.ask(server, [lambda provider: _complete(provider, request)], **options)[0]
+
+    def stream(self, server: ScriptedServer, request: ModelRequest = HELLO, **options: Any) -> list[Chunk]:
+        """Ask once, and take the whole stream."""
+        return self.ask(server, [lambda provider: _stream(provider, request)], **options)[0]
+
+    def failure(
+        self,
+        answer: ScriptedAnswer,
+        *,
+        is_stream: bool = False,
+        request: ModelRequest = HELLO,
+        **options: Any,
+    ) -> ProviderError:
+        """Return the error that an answer ends in, and make sure that it was asked for once."""
+        ask = self.stream if is_stream else self.complete
+        with ScriptedServer([answer]) as server:
+            with pytest.raises(ProviderError) as caught:
+                ask(server, request, **options)
+            server.wait_for_requests(1)
+            assert len(server.requests) == 1
+        return caught.value
+
+    def ask(
+        self, server: ScriptedServer, steps: list[Callable[[Any], Awaitable[Any]]], **options: Any
+    ) -> list[Any]:
+        """Run steps, each a coroutine function of the provider, with one client."""
+        # the key stands in no variable: an error's frames are searched for it
+        client_options = options.pop("client_options", {})
+        if "base_url" not in client_options:
+            client_options = {"base_url": server.base_url, **client_options}
+        if "http_client" not in client_options:
+            # without certificates, which take 100 ms to load
+            kind = httpx2.Client if self.name == "sync" else httpx2.AsyncClient
+            client_options = {"http_client": kind(verify=False, timeout=60), **client_options}
+        if self.name == "sync":
+            with openai.OpenAI(api_key=API_KEY, **client_options) as client:
+                provider = OpenAIChatProvider(client, **options)
+                return [_stepped(step(provider)) for step in steps]
+
+        async def main() -> list[Any]:
+            async with openai.AsyncOpenAI(api_key=API_KEY, **client_options) as client:
+                provider = AsyncOpenAIChatProvider(client, **options)
+                return [await step(provider) for step in steps]
+
+        return anyio.run(main, backend=self.name)
+
+
+async def _complete(provider: Any, request: ModelRequest) -> ModelResponse:
+    if isinstance(provider, OpenAIChatProvider):
+        return provider.complete(request)
+    return await provider.acomplete(request)
+
+
+async def _stream(provider: Any, request: ModelRequest) -> list[Chunk]:
+    if isinstance(provider, OpenAIChatProvider):
+        with closing(provider.stream(request)) as chunks:
+            return list(chunks)
+    async with aclosing(provider.astream(request)) as chunks:
+        return [chunk async for chunk in chunks]
+
+
+def _stepped(step: Any) -> Any:
+    """Run a coroutine that never waits."""
+    try:
+        step.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("a sync step waited")
+
+
+@pytest.fixture(params=["sync", "asyncio", "trio"])
+def world(request: pytest.FixtureRequest) -> World:
+    """Every world."""
+    return World(request.param)
+
+
+complete = _complete
+stream = _stream

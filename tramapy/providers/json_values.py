@@ -1,0 +1,64 @@
+"""Read a vendor's JSON without trusting it: each function gives the value of the kind, or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, cast
+
+from tramapy.errors import ProviderError, ProviderFailureCode
+
+__all__ = ["count_of", "invalid_answer", "mapping_of", "mappings_of", "parse_object", "text_of"]
+
+_EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+def parse_object(data: bytes) -> Mapping[str, object]:
+    """Parse a JSON object.
+
+    Raises:
+        ProviderError: It is none; not retryable, and counted by the breaker.
+    """
+    try:
+        parsed: object = json.loads(data)
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise invalid_answer("is no JSON object")
+    return cast("dict[str, object]", parsed)
+
+
+def invalid_answer(how: str) -> ProviderError:
+    """Return the error for an answer that cannot be understood; `how` is fixed words."""
+    return ProviderError(
+        f"The provider's answer {how}.",
+        failure_code=ProviderFailureCode.INVALID_RESPONSE,
+        counts_on_breaker=True,
+    )
+
+
+def mapping_of(value: object) -> Mapping[str, object]:
+    """Return an object; empty where `value` is none."""
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else _EMPTY
+
+
+def mappings_of(value: object) -> Sequence[Mapping[str, object]]:
+    """Return the objects of an array; empty where `value` is none."""
+    if not isinstance(value, list):
+        return ()
+    return [
+        cast("Mapping[str, object]", item)
+        for item in cast("list[object]", value)
+        if isinstance(item, Mapping)
+    ]
+
+
+def text_of(value: object) -> str | None:
+    """Return a string, or None."""
+    return value if isinstance(value, str) else None
+
+
+def count_of(value: object) -> int | None:
+    """Return a count; None where `value` is no integer, or negative."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

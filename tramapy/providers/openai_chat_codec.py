@@ -1,0 +1,203 @@
+"""The wire format of OpenAI chat completions: requests to JSON, plain answers from it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from tramapy.errors import ConfigurationError
+from tramapy.messages import (
+    ContentPart,
+    FinishReason,
+    ImageDetail,
+    ImagePart,
+    Message,
+    MessageRole,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    ToolDefinition,
+)
+from tramapy.providers.json_values import count_of, invalid_answer, mapping_of, mappings_of, text_of
+from tramapy.providers.rejection import rejection_error, rejection_in
+
+__all__ = [
+    "arguments_of",
+    "decode_response",
+    "encode_request",
+    "finish_reason_of",
+    "reasoning_of",
+    "usage_of",
+]
+
+_FINISH_REASONS: Final = {
+    "stop": FinishReason.STOP,
+    "length": FinishReason.LENGTH,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "content_filter": FinishReason.CONTENT_FILTER,
+}
+
+
+def encode_request(request: ModelRequest, *, is_stream: bool) -> dict[str, object]:
+    """Return a request's JSON fields; what is None is left to the provider.
+
+    Instructions become a system message behind the leading ones.
+
+    Raises:
+        ConfigurationError: A TOOL message does not say which call it answers.
+    """
+    _check_tool_messages(request)
+    fields: dict[str, object | None] = {
+        "model": request.model,
+        "messages": [_message(item) for item in _with_instructions(request)],
+        "tools": [_tool(definition) for definition in request.tools] or None,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "max_completion_tokens": request.max_output_tokens,
+    }
+    if is_stream:
+        fields |= {"stream": True, "stream_options": {"include_usage": True}}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def decode_response(body: Mapping[str, object]) -> ModelResponse:
+    """Read a plain answer: its first choice.
+
+    Raises:
+        ProviderError: There is no choice, a tool call cannot be read, or the answer is an error.
+    """
+    rejection = rejection_in(body)
+    if rejection is not None:
+        raise rejection_error("with an error", rejection, 0.0)
+    choices = mappings_of(body.get("choices"))
+    message = mapping_of(choices[0].get("message") if choices else None)
+    if not message:
+        raise invalid_answer("has no message")
+    return ModelResponse(
+        content=_content_of(message.get("content")),
+        tool_calls=tuple(_tool_call_of(call) for call in mappings_of(message.get("tool_calls"))),
+        refusal=text_of(message.get("refusal")),
+        reasoning=reasoning_of(message),
+        usage=usage_of(body.get("usage")),
+        model=text_of(body.get("model")),
+        finish_reason=finish_reason_of(choices[0].get("finish_reason")),
+        response_id=text_of(body.get("id")),
+    )
+
+
+def finish_reason_of(value: object) -> FinishReason:
+    """Return the reason for an end; OTHER for one that this format does not have."""
+    return _FINISH_REASONS.get(value, FinishReason.OTHER) if isinstance(value, str) else FinishReason.OTHER
+
+
+def arguments_of(value: object) -> str:
+    """Return a call's arguments as JSON text; some compatible servers give the object itself."""
+    return json.dumps(value) if isinstance(value, Mapping) else text_of(value) or ""
+
+
+def reasoning_of(message: Mapping[str, object]) -> str | None:
+    """Return the reasoning of a message or delta; compatible servers know it under two names."""
+    named = text_of(message.get("reasoning_content"))
+    return text_of(message.get("reasoning")) if named is None else named
+
+
+def usage_of(value: object) -> TokenUsage:
+    """Return the token counts; this format's input count has the cached tokens in it, as ours has."""
+    usage = mapping_of(value)
+    prompt = mapping_of(usage.get("prompt_tokens_details"))
+    completion = mapping_of(usage.get("completion_tokens_details"))
+    return TokenUsage(
+        input_tokens=count_of(usage.get("prompt_tokens")),
+        output_tokens=count_of(usage.get("completion_tokens")),
+        reasoning_tokens=count_of(completion.get("reasoning_tokens")),
+        cache_read_tokens=count_of(prompt.get("cached_tokens")),
+        cache_write_tokens=count_of(prompt.get("cache_write_tokens")),
+    )
+
+
+def _check_tool_messages(request: ModelRequest) -> None:
+    for position, message in enumerate(request.messages):
+        if message.role is MessageRole.TOOL and message.tool_call_id is None:
+            raise ConfigurationError(
+                f"messages[{position}] is a TOOL message without tool_call_id; say which call it answers"
+            )
+
+
+def _with_instructions(request: ModelRequest) -> tuple[Message, ...]:
+    messages = request.messages
+    if request.instructions is None:
+        return messages
+    leading = 0
+    while leading < len(messages) and messages[leading].role is MessageRole.SYSTEM:
+        leading += 1
+    return (*messages[:leading], Message.system(request.instructions), *messages[leading:])
+
+
+def _message(message: Message) -> dict[str, object]:
+    fields: dict[str, object] = {"role": message.role.value, "content": _content(message)}
+    if message.role is MessageRole.TOOL:
+        fields["tool_call_id"] = message.tool_call_id
+    if message.tool_calls:
+        fields["tool_calls"] = [_tool_call(call) for call in message.tool_calls]
+        # an empty text beside tool calls is none
+        fields["content"] = fields["content"] or None
+    return fields
+
+
+def _content(message: Message) -> str | list[dict[str, object]]:
+    if message.content_parts is None:
+        return message.content
+    return [_part(part) for part in message.content_parts]
+
+
+def _part(part: ContentPart) -> dict[str, object]:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    image: dict[str, object] = {"url": _address(part)}
+    if part.detail is not ImageDetail.AUTO:
+        image["detail"] = part.detail.value
+    return {"type": "image_url", "image_url": image}
+
+
+def _address(image: ImagePart) -> str | None:
+    if image.data is None:
+        return image.url
+    return f"data:{image.mime_type};base64,{base64.b64encode(image.data).decode('ascii')}"
+
+
+def _tool_call(call: ToolCall) -> dict[str, object]:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments_json},
+    }
+
+
+def _tool(definition: ToolDefinition) -> dict[str, object]:
+    function: dict[str, object] = {"name": definition.name, "parameters": definition.input_schema}
+    if definition.description:
+        function["description"] = definition.description
+    return {"type": "function", "function": function}
+
+
+def _content_of(value: object) -> str:
+    """Return a message's text; some compatible servers give it as parts."""
+    parts = "".join(text_of(part.get("text")) or "" for part in mappings_of(value))
+    return text_of(value) or parts
+
+
+def _tool_call_of(call: Mapping[str, object]) -> ToolCall:
+    function = mapping_of(call.get("function"))
+    name = text_of(function.get("name"))
+    if name is None:
+        raise invalid_answer("has a tool call without a name")
+    return ToolCall(
+        id=text_of(call.get("id")) or "",
+        name=name,
+        arguments_json=arguments_of(function.get("arguments")),
+    )

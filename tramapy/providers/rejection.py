@@ -1,0 +1,141 @@
+"""`Rejection`: a provider's refusal, and the table of what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+from tramapy.errors import ProviderError, ProviderFailureCode
+from tramapy.providers.json_values import mapping_of, text_of
+from tramapy.resilience.retry_after import retry_after_from_headers
+
+__all__ = ["Rejection", "rejection_error", "rejection_in"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """What is known of a refusal beside its text.
+
+    Args:
+        status: The HTTP status, or the one that an error object stands for.
+        code: The error's code, where the body gives one.
+        error_type: The error's type, where the body gives one.
+        headers: Of the response; empty for an error object within a stream.
+    """
+
+    status: int
+    code: str | None = None
+    error_type: str | None = None
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def names(self, *words: str) -> bool:
+        """Tell whether the code or the type is one of `words`."""
+        return self.code in words or self.error_type in words
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    retryable: bool
+    counts_on_breaker: bool
+    failure_code: ProviderFailureCode = ProviderFailureCode.HTTP_REJECTED
+    advice: str = ""
+
+
+_CALLER_FAULT: Final = _Verdict(False, False)
+_PROVIDER_FAULT: Final = _Verdict(True, True)
+
+_QUOTA: Final = _Verdict(
+    False,
+    False,
+    ProviderFailureCode.QUOTA_EXHAUSTED,
+    " The account's quota is used up; raise it, or route elsewhere.",
+)
+_FILTERED: Final = _Verdict(
+    False, False, ProviderFailureCode.CONTENT_FILTERED, " The provider's content filter refused the request."
+)
+
+_BY_STATUS: Final = {
+    401: replace(_CALLER_FAULT, advice=" Check the client's credentials."),
+    403: replace(_CALLER_FAULT, advice=" Check what the credentials allow."),
+    404: replace(_CALLER_FAULT, advice=" Check the model's name and the client's base_url."),
+    408: _PROVIDER_FAULT,
+    # a conflict says nothing about the provider's health
+    409: _Verdict(True, False),
+    413: replace(_CALLER_FAULT, advice=" Send less."),
+    429: replace(_PROVIDER_FAULT, failure_code=ProviderFailureCode.RATE_LIMITED),
+    # a method that is not implemented will not be by the next attempt
+    501: _Verdict(False, True),
+}
+
+_STATUS_BY_WORD: Final = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+}
+
+_SHOULD_RETRY: Final = {"true": True, "false": False}
+
+
+def rejection_error(source: str, rejection: Rejection, now_epoch_s: float) -> ProviderError:
+    """Return the error for a refusal.
+
+    An exhausted quota and a content filter are final whatever the headers say; for the rest, the provider's
+    `x-should-retry` has the last word on retrying, and the status on the breaker.
+
+    Args:
+        source: What the message says was answered, in fixed words.
+        rejection: What is known.
+        now_epoch_s: Wall time, for a `Retry-After` that is a date.
+    """
+    verdict = _verdict(rejection)
+    return ProviderError(
+        f"The provider answered {source}.{verdict.advice}",
+        retryable=verdict.retryable,
+        status_code=rejection.status,
+        retry_after_s=retry_after_from_headers(rejection.headers, now_epoch_s),
+        failure_code=verdict.failure_code,
+        counts_on_breaker=verdict.counts_on_breaker,
+    )
+
+
+def rejection_in(body: Mapping[str, object], *, is_error: bool = False) -> Rejection | None:
+    """Return the refusal that a body holds where an answer was due, under a status of 200; None for an answer.
+
+    A numeric code is taken for a status, as some routers write it; else the code or type decides; an unknown
+    one is the provider's fault.
+
+    Args:
+        body: What came.
+        is_error: Whether it is known to be an error, so that it may be the error object itself.
+    """
+    error = body.get("error")
+    if not error and not is_error:
+        return None
+    detail = mapping_of(error) or (body if is_error else {})
+    raw_code = detail.get("code")
+    code = str(raw_code) if isinstance(raw_code, (str, int)) else None
+    error_type = text_of(detail.get("type"))
+    return Rejection(status=_status_of(code, error_type), code=code, error_type=error_type)
+
+
+def _status_of(code: str | None, error_type: str | None) -> int:
+    if code is not None and len(code) == 3 and code.isascii() and code.isdigit():
+        return int(code)
+    words = (_STATUS_BY_WORD.get(word) for word in (code, error_type) if word is not None)
+    return next((status for status in words if status is not None), 500)
+
+
+def _verdict(rejection: Rejection) -> _Verdict:
+    if rejection.names("insufficient_quota"):
+        return _QUOTA
+    if rejection.names("content_filter"):
+        return _FILTERED
+    default = _PROVIDER_FAULT if rejection.status >= 500 else _CALLER_FAULT
+    verdict = _BY_STATUS.get(rejection.status, default)
+    told = _SHOULD_RETRY.get(rejection.headers.get("x-should-retry", ""))
+    return verdict if told is None else replace(verdict, retryable=told)

@@ -1,0 +1,120 @@
+"""Server-sent events from bytes, with a limit on what one event may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tramapy.errors import ResponseTooLargeError
+
+__all__ = ["SseDecoder", "SseEvent"]
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SseEvent:
+    """One event.
+
+    Args:
+        name: Its type; empty where it has none.
+        data: Its data lines, joined by newlines, still encoded.
+    """
+
+    name: str
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"SseEvent(name={self.name!r}, <{len(self.data)} bytes>)"
+
+
+class SseDecoder:
+    """Turns chunks of a body into events, however the body is cut.
+
+    Lines end in LF, CR or CRLF; comments and other fields are skipped. An event that the body's end leaves
+    unfinished is dropped, as the standard says.
+
+    Args:
+        limit_bytes: How much one event may hold, its unfinished lines included.
+
+    Source: WHATWG HTML, "Server-sent events", section 9.2.6.
+    """
+
+    __slots__ = (
+        "_after_cr",
+        "_data",
+        "_has_data",
+        "_held_bytes",
+        "_is_first_line",
+        "_limit_bytes",
+        "_line",
+        "_name",
+    )
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._line = bytearray()
+        self._data = bytearray()
+        self._has_data = False
+        self._name = b""
+        self._held_bytes = 0
+        self._after_cr = False
+        self._is_first_line = True
+
+    def feed(self, chunk: bytes) -> Iterator[SseEvent]:
+        """Take a chunk and yield the events that it completes.
+
+        Raises:
+            ResponseTooLargeError: One event holds more than the limit.
+        """
+        if self._after_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+            self._after_cr = False
+        for piece in chunk.splitlines(keepends=True):
+            content = piece.rstrip(b"\r\n")
+            self._hold(content)
+            if len(content) < len(piece):
+                event = self._end_line()
+                if event is not None:
+                    yield event
+            self._after_cr = piece.endswith(b"\r")
+
+    def _hold(self, content: bytes) -> None:
+        self._line += content
+        self._held_bytes += len(content)
+        if self._held_bytes > self._limit_bytes:
+            raise ResponseTooLargeError(
+                f"An event of the provider's stream has {self._held_bytes:_} bytes or more; the limit is "
+                f"{self._limit_bytes:_}. Ask for less, or raise limit_bytes.",
+                limit_bytes=self._limit_bytes,
+                read_bytes=self._held_bytes,
+            )
+
+    def _end_line(self) -> SseEvent | None:
+        line = bytes(self._line)
+        self._line.clear()
+        if self._is_first_line:
+            self._is_first_line = False
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        if not line:
+            return self._end_event()
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data += b"\n" + value if self._has_data else value
+            self._has_data = True
+        elif name == b"event":
+            self._name = value
+        else:
+            # what is dropped holds no memory, so a flood of comments is the body limit's business
+            self._held_bytes -= len(line)
+        return None
+
+    def _end_event(self) -> SseEvent | None:
+        event = SseEvent(name=self._name.decode("utf-8", "replace"), data=bytes(self._data))
+        has_data = self._has_data
+        self._data.clear()
+        self._has_data = False
+        self._name = b""
+        self._held_bytes = 0
+        return event if has_data else None
