@@ -64,7 +64,7 @@ class _Facade(Generic[P]):
         self._providers = dict(providers)
         self._settings = settings = snapshot(settings)
         bound = {
-            checked_name("a key of providers", provider_id): self._bind(provider_id, provider)
+            (name := checked_name("a key of providers", provider_id)): self._bind(name, provider)
             for provider_id, provider in self._providers.items()
         }
         self._pipeline = build_pipeline(self._port(clock), clock, bound, settings)

@@ -82,9 +82,9 @@ class AsyncPort:
             with self._limit(limit_s):
                 return await answer(request)
         except Exception:
-            await self.checkpoint(baseline)
+            await self._let_caller_win(baseline)
             raise
-        await self.checkpoint(baseline)
+        await self._let_caller_win(baseline)
         return Signal.EXPIRED
 
     async def next_chunk(self, source: ChunkSource, limit_s: float | None) -> object:
@@ -99,9 +99,9 @@ class AsyncPort:
         except StopAsyncIteration:
             return Signal.ENDED
         except Exception:
-            await self.checkpoint(baseline)
+            await self._let_caller_win(baseline)
             raise
-        await self.checkpoint(baseline)
+        await self._let_caller_win(baseline)
         return Signal.EXPIRED
 
     async def close_source(self, source: ChunkSource, budget_s: float) -> bool:
@@ -122,17 +122,24 @@ class AsyncPort:
         task = self._asyncio_task()
         return 0 if task is None else task.cancelling()
 
-    async def checkpoint(self, baseline: int) -> None:
+    async def checkpoint(self, baseline: int | None) -> None:
         """Raise a cancellation that a hook swallowed: asyncio delivers one only once."""
         task = self._asyncio_task()
         if task is None:
             await sys.modules["trio"].lowlevel.checkpoint_if_cancelled()
+        elif baseline is None:
+            await self._checkpoint_if_cancelled()
         elif task.cancelling() > baseline:
             # A scope's is raised by anyio, or the scope would not know it for its own; a pending one by the
             # loop, or it would hit the cleanup that follows.
             await self._checkpoint_if_cancelled()
             await self._yield_to_loop(0)
             raise self._cancelled_error
+
+    async def _let_caller_win(self, baseline: int) -> None:
+        """Raise a cancellation of the caller's that came with a failure; it may not be delivered yet."""
+        await self.checkpoint(None)
+        await self.checkpoint(baseline)
 
     def _limit(self, limit_s: float, *, shield: bool = False) -> CancelScope:
         """Make a cancel scope that ends in `limit_s` seconds, on the loop that runs.
@@ -196,7 +203,7 @@ class SyncPort:
         """Return 0: a thread has no cancellations to count."""
         return 0
 
-    async def checkpoint(self, baseline: int) -> None:
+    async def checkpoint(self, baseline: int | None) -> None:
         """Do nothing: a thread is interrupted by an exception, wherever it stands."""
 
 

@@ -57,7 +57,8 @@ class PipelineSettings(TypedDict, total=False):
         circuit_breaker: When a provider is shut off; by default never.
         token_budget: Limits on tokens.
         timeout_s: How long one attempt may take; by default 60. None for no limit.
-        deadline_s: How long an operation may take, retries and waits included.
+        deadline_s: How long an operation may take, retries and waits included; of a stream, the time between
+            its pieces that is the consumer's own does not count.
         stream_dlp: `auto`, or `buffer` to hold every stream until its response is whole.
         clock: Monotonic time and sleep.
         random: Jitter and generated correlation ids; a seeded `random.Random` repeats a run.
@@ -131,7 +132,7 @@ def snapshot(settings: PipelineSettings) -> PipelineSettings:
     copied: dict[str, object] = dict(settings)
     copied |= {name: _listed(settings, name) for name in _LISTS if name in settings}
     if "models" in settings:
-        copied["models"] = dict(_mapping(settings, "models"))
+        copied["models"] = _mapping(settings, "models")
     if "fallbacks" in settings:
         copied["fallbacks"] = _fallbacks(settings)
     return cast("PipelineSettings", copied)
@@ -229,10 +230,12 @@ def _fallbacks(settings: PipelineSettings) -> Mapping[str, Sequence[Route]]:
             raise ConfigurationError(
                 f"fallbacks[{model!r}] takes a sequence of Route, for example [Route('backup', 'model-b')]"
             )
-        fallbacks[model] = tuple(cast("Sequence[Route]", routes))
-        for index, route in enumerate(fallbacks[model]):
-            if route.model is not None:
-                checked_name(f"fallbacks[{model!r}][{index}].model", route.model)
+        fallbacks[model] = tuple(
+            route
+            if route.model is None
+            else Route(route.provider_id, checked_name(f"fallbacks[{model!r}][{index}].model", route.model))
+            for index, route in enumerate(cast("Sequence[Route]", routes))
+        )
     return fallbacks
 
 
@@ -345,9 +348,10 @@ def _mapping(settings: PipelineSettings, name: str) -> Mapping[str, Any]:
     value = settings.get(name, {})
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"{name} is a {_kind(value)}; give a mapping")
-    for key in cast("Mapping[str, object]", value):
-        checked_name(f"a key of {name}", key)
-    return cast("Mapping[str, object]", value)
+    return {
+        checked_name(f"a key of {name}", key): item
+        for key, item in cast("Mapping[str, object]", value).items()
+    }
 
 
 def _require_methods(name: str, value: object, *methods: str) -> None:

@@ -57,6 +57,10 @@ class Canceller:
         """The cancellation of this event loop."""
         return asyncio.CancelledError if self.backend == "asyncio" else trio.Cancelled
 
+    def run_plainly(self, main: Callable[[], Awaitable[Any]]) -> Any:
+        """Run an async function on this event loop, uncancelled; what it raises comes out."""
+        return run_virtually(self.backend, main)
+
     def run(self, body: Body) -> Outcome:
         """Run `body(cancel)` on a loop whose time jumps."""
         outcome: Outcome = run_virtually(self.backend, lambda: self.within(body))
@@ -70,14 +74,17 @@ class Canceller:
         raised: BaseException | None = None
         value: Any = None
         count = 0
-        with scope:
-            try:
-                value = await body(scope.cancel)
-            except BaseException as error:
-                raised = error
-                raise
-            finally:
-                count = 0 if self.backend == "trio" else _current_task().cancelling()
+        try:
+            with scope:
+                try:
+                    value = await body(scope.cancel)
+                except BaseException as error:
+                    raised = error
+                    raise
+                finally:
+                    count = 0 if self.backend == "trio" else _current_task().cancelling()
+        except Exception:
+            assert raised is not None, "the scope itself failed"
         if self.backend == "asyncio":
             assert _current_task().cancelling() == 0, "the scope has taken its cancellations back"
         return Outcome(is_cancelled=scope.cancelled_caught, raised=raised, value=value, cancelling=count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect as _inspect
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -151,6 +152,7 @@ class HoldBack(StreamingDlpInterceptor):
         self.inspected: list[tuple[DlpContext, str]] = []
         self.open_count = 0
         self.aborted_count = 0
+        self._lock = threading.Lock()
 
     def inspect(self, context: DlpContext, text: str) -> DlpResult:
         self.inspected.append((context, text))
@@ -158,12 +160,14 @@ class HoldBack(StreamingDlpInterceptor):
         return DlpResult(stream.feed(text) + stream.finish(), stream.redactions)
 
     def open_stream(self, context: DlpContext) -> HoldBackStream | None:
-        self.open_count += 1
+        with self._lock:
+            self.open_count += 1
         return HoldBackStream(self, on_end=self._ended)
 
     def _ended(self, *, is_aborted: bool) -> None:
-        self.open_count -= 1
-        self.aborted_count += is_aborted
+        with self._lock:
+            self.open_count -= 1
+            self.aborted_count += is_aborted
 
 
 class HoldBackStream:

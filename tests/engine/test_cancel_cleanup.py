@@ -16,17 +16,16 @@ import pytest
 import tramapy
 from tests.drivers import HELLO, Driver, Rig, text_of
 from tests.engine.cancelling import Cancel, Canceller, Outcome
-from tests.engine.doubles import (
-    Scripted,
-    breaker_of,
-)
+from tests.engine.doubles import Scripted, Words, breaker_of
 from tests.engine.stream_doubles import HoldBack, Opens, Source, terminal_events
 from tramapy import (
     Chunk,
     CircuitBreakerSettings,
+    CompletedChunk,
     DlpContext,
     DlpRedaction,
     DlpRedactionAuditEmitter,
+    ModelResponse,
     ProviderError,
 )
 from tramapy.resilience.breaker import BreakerState
@@ -55,13 +54,13 @@ class Consumer:
                 async for chunk in stream:
                     self.chunks.append(chunk)
 
-        async def main(_: Cancel) -> Outcome:
+        async def main() -> Outcome:
             started_s = anyio.current_time()
             outcome = await self._canceller.within(body)
             self.elapsed_s = anyio.current_time() - started_s
             return outcome
 
-        outcome: Outcome = Canceller(self._canceller.backend, "scope").run(main).value
+        outcome: Outcome = self._canceller.run_plainly(main)
         return outcome
 
 
@@ -164,6 +163,24 @@ def test_cancel_16_a_close_that_raises_its_own_exit_does_not_undo_the_cancellati
     source = Source("one ", consumer.cancel_here, on_close=fail)
     outcome = consumer.run(canceller.driver.rig({"p": Opens(lambda: source)}))
     assert outcome.is_cancelled
+
+
+def test_cancel_22_a_whole_response_whose_close_was_cancelled_is_not_released() -> None:
+    """Its pieces are ready by then; a consumer that goes on all the same gets none of them."""
+    canceller = Canceller("asyncio", "task")
+    consumer = Consumer(canceller)
+    source = Source("one ", "two", CompletedChunk(ModelResponse()), on_close=consumer.cancel_here)
+    rig = canceller.driver.rig({"p": Opens(lambda: source)}, dlp=Words())
+
+    async def body(cancel: Cancel) -> list[Chunk]:
+        consumer.cancel = cancel
+        stream = rig.tramapy.stream(HELLO, model="m")
+        with pytest.raises(canceller.error_type):
+            await anext(stream)
+        return [chunk async for chunk in stream]
+
+    assert canceller.run(body).value == []
+    assert terminal_events(rig.names) == ["attempt.cancelled"]
 
 
 def test_an_exit_out_of_a_close_replaces_an_error(driver: Driver) -> None:

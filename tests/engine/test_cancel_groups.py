@@ -25,9 +25,8 @@ CANARY = "canary-7f3a91c2"
 class Groups:
     """A provider that fails in several ways while it is cancelled."""
 
-    def __init__(self, canceller: Canceller) -> None:
+    def __init__(self) -> None:
         self.cancel: Cancel = lambda: None
-        self._canceller = canceller
 
     async def by_hand(self, _: object) -> Any:
         self.cancel()
@@ -54,7 +53,7 @@ class Groups:
 @kinds
 @pytest.mark.parametrize("how", ["by_hand", "by_task_group"])
 def test_cancel_24_a_cancellation_in_a_group_wins(canceller: Canceller, kind: str, how: str) -> None:
-    groups = Groups(canceller)
+    groups = Groups()
     provider = ScriptedProvider([getattr(groups, how), "late"])
     diagnostics = Diagnostics()
     rig = canceller.driver.rig(provider, retry=retries(2), diagnostic_observers=[diagnostics])

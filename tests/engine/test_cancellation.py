@@ -174,7 +174,7 @@ def test_cancel_05_a_thousand_cancelled_calls_leave_the_breaker_as_it_was(cancel
         with pytest.raises(ProviderError):
             await call(rig, "complete")
 
-    async def main(_: Cancel) -> None:
+    async def main() -> None:
         await fail()
         await fail()
         for _ in range(1000):
@@ -182,7 +182,7 @@ def test_cancel_05_a_thousand_cancelled_calls_leave_the_breaker_as_it_was(cancel
         assert breaker.state("p") is BreakerState.CLOSED
         await fail()
 
-    Canceller(canceller.backend, "scope").run(main)
+    canceller.run_plainly(main)
     assert breaker.state("p") is BreakerState.OPEN, (
         "the two failures before it still count, and no more than two"
     )
@@ -252,12 +252,12 @@ def test_cancel_14_a_retry_delay_is_cancelled_at_once(canceller: Canceller, kind
         await anyio.sleep(delay_s)
         cancel()
 
-    async def main(_: Cancel) -> float:
+    async def main() -> float:
         started_s = anyio.current_time()
         assert (await canceller.within(body)).is_cancelled
         return anyio.current_time() - started_s
 
-    elapsed_s = Canceller(canceller.backend, "scope").run(main).value
+    elapsed_s = canceller.run_plainly(main)
     assert elapsed_s == pytest.approx(5.0)
     assert len(provider.requests) == 1
     assert terminal_events(rig.names) == ["attempt.failed"]

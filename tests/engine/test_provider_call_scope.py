@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import contextvars
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -198,14 +199,13 @@ def test_an_observer_may_have_no_scope_to_give(driver: Driver, kind: str) -> Non
 def test_a_cancellation_in_one_scope_leaves_the_others(
     driver: Driver, kind: str, at: str, error: type[BaseException]
 ) -> None:
-    before, after = Span("before"), Span("after")
+    before, after = ScopeLog(), ScopeLog()
     rig = driver.rig(["one"], event_observers=[before, Broken(at, error()), after])
     with pytest.raises(error):
         run(rig, kind)
-    assert before.log == ["enter before", "leave before"]
-    assert after.log in ([], ["enter after", "leave after"])
+    assert before.entered_count == 1
+    assert before.depth == after.depth == 0
     assert rig.names[-2:] == ["attempt.cancelled", "operation.completed"]
-    assert CURRENT.get() == "outside"
 
 
 @pytest.mark.parametrize("leave_after", [1, 2])
@@ -214,3 +214,73 @@ def test_a_scope_is_left_before_the_consumer_may_leave(driver: Driver, leave_aft
     rig = driver.rig(["one two three"], event_observers=[scopes])
     assert text_of(rig.stream(take=leave_after)) in ("one ", "one two ")
     assert scopes.depth == 0
+
+
+class Names(EngineEventObserver):
+    """Makes the operation's id current."""
+
+    @contextmanager
+    def _scope(self, name: str) -> Iterator[None]:
+        token = CURRENT.set(name)
+        try:
+            yield
+        finally:
+            CURRENT.reset(token)
+
+    def provider_call_scope(self, event: RuntimeEvent) -> AbstractContextManager[object]:
+        return self._scope(str(event.attributes()["correlation_id"]))
+
+
+@pytest.mark.parametrize("ends", ["at-its-end", "by-an-error", "by-leaving", "by-an-interrupt"])
+def test_cancel_29_nothing_is_current_after_the_end(driver: Driver, ends: str) -> None:
+    seen: list[str] = []
+    last = {"by-an-error": ProviderError("no"), "by-an-interrupt": KeyboardInterrupt()}.get(ends, DONE)
+    provider = Steps(["one ", lambda: seen.append(CURRENT.get()), "two", last])
+    rig = driver.rig({"p": provider}, event_observers=[Names()])
+    after: list[str] = []
+
+    async def main() -> None:
+        try:
+            async with rig.tramapy.stream(HELLO, model="m", correlation_id="c-1") as stream:
+                async for _ in stream:
+                    if seen and ends == "by-leaving":
+                        break
+        finally:
+            after.append(CURRENT.get())
+
+    def on_thread() -> None:
+        try:
+            with rig.tramapy.stream(HELLO, model="m", correlation_id="c-1") as stream:
+                for _ in stream:
+                    if seen and ends == "by-leaving":
+                        break
+        finally:
+            after.append(CURRENT.get())
+
+    fails = {"by-an-error": ProviderError, "by-an-interrupt": KeyboardInterrupt}.get(ends)
+    with contextlib.nullcontext() if fails is None else pytest.raises(fails):
+        driver.run(main) if driver.is_async else on_thread()
+    assert seen == ["c-1"]
+    assert after == ["outside"]
+
+
+def test_cancel_29_interleaved_streams_do_not_see_each_others(driver: Driver) -> None:
+    seen: list[str] = []
+    look = lambda: seen.append(CURRENT.get())  # noqa: E731  # the same step four times
+    steps = [look, "one ", look, "two", DONE]
+    rig = driver.rig({"p": Steps(steps, steps)}, event_observers=[Names()])
+
+    async def main() -> None:
+        streams = [rig.tramapy.stream(HELLO, model="m", correlation_id=f"c-{number}") for number in range(2)]
+        for _ in range(3):
+            for stream in streams:
+                await anext(stream)
+
+    if driver.is_async:
+        driver.run(main)
+    else:
+        streams = [rig.tramapy.stream(HELLO, model="m", correlation_id=f"c-{number}") for number in range(2)]
+        for _ in range(3):
+            for stream in streams:
+                next(stream)
+    assert seen == ["c-0", "c-1", "c-0", "c-1"]

@@ -8,4 +8,3 @@ def test_retry_then_answer(driver: Driver) -> None:
     assert rig.clock.sleeps == (0.05,)
     rig = driver.rig([ProviderError("down", retryable=True), "hello there"])
     assert text_of(rig.stream()) == "hello there"
-    print(rig.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.drivers import Driver, response_of, text_of
-from tests.engine.doubles import Onlooker, OnRequest, OnResponse, down, retries
+from tests.engine.doubles import Onlooker, OnRequest, OnResponse, Words, down, retries
 from tests.engine.stream_doubles import Opens, Source, Steps
 from tramapy import (
     Chunk,
@@ -13,6 +13,7 @@ from tramapy import (
     CompletedChunk,
     FinishReason,
     ImagePart,
+    InterceptorError,
     Message,
     ModelResponse,
     ProviderCapability,
@@ -288,3 +289,30 @@ def test_attempts_of_a_stream_are_numbered_over_routes(driver: Driver) -> None:
         ("p", 0),
         ("q", 1),
     ]
+
+
+def test_an_observing_interceptor_that_changes_the_response_ends_the_stream(driver: Driver) -> None:
+    hook = Observes(lambda response: response.replace(content="other"))
+    rig = driver.rig(["one two"], interceptors=[hook])
+    chunks: list[Chunk] = []
+    with pytest.raises(InterceptorError, match="declares observes_only"):
+        rig.stream(into=chunks)
+    assert text_of(chunks) == "one two"
+    assert not any(isinstance(chunk, CompletedChunk) for chunk in chunks)
+
+
+def test_outgoing_text_of_a_stream_is_inspected_like_that_of_a_whole_answer(driver: Driver) -> None:
+    provider = ScriptedProvider(["fine"])
+    rig = driver.rig(provider, dlp=Words(), request_dlp=Words({"mine": "[M]"}))
+    call = ToolCall(id="c1", name="search", arguments_json='{"q": "mine"}')
+    rig.stream(
+        [
+            Message.user("mine"),
+            Message.assistant(tool_calls=[call]),
+            Message.tool("the secret is mine", tool_call_id="c1"),
+        ]
+    )
+    user, assistant, tool = provider.requests[0].messages
+    assert user.content == "[M]"
+    assert assistant.tool_calls[0].arguments_json == '{"q": "[M]"}'
+    assert tool.content == "the [S] is [M]"

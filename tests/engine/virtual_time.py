@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+import trio
 import trio.testing
 
 
@@ -26,12 +27,9 @@ class LoopClock:
 
 def run_virtually(backend: str, main: Callable[[], Awaitable[Any]]) -> Any:
     """Run an async function on a loop whose time passes only by jumps."""
-    options: dict[str, Any] = (
-        {"loop_factory": _JumpingLoop}
-        if backend == "asyncio"
-        else {"clock": trio.testing.MockClock(autojump_threshold=0)}
-    )
-    return anyio.run(main, backend=backend, backend_options=options)
+    if backend == "trio":
+        return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    return anyio.run(main, backend="asyncio", backend_options={"loop_factory": _JumpingLoop})
 
 
 class _JumpingLoop(asyncio.SelectorEventLoop):

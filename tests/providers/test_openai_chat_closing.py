@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
@@ -219,3 +220,26 @@ def test_connection_serves_again_after_a_whole_stream(world: World) -> None:
             [lambda provider: stream(provider, HELLO), lambda provider: complete(provider, HELLO)],
         )
         assert server.connection_count == 1
+
+
+class LateEnd(httpx2.AsyncByteStream):
+    """A streamed answer whose body ends some turns of the loop after its last event."""
+
+    has_ended = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+        for _ in range(3):
+            await anyio.lowlevel.checkpoint()
+        self.has_ended = True
+
+
+@pytest.mark.anyio
+async def test_late_end_of_a_whole_stream_is_waited_for() -> None:
+    body = LateEnd()
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, stream=body))
+    http_client = httpx2.AsyncClient(transport=transport)
+    async with openai.AsyncOpenAI(api_key=API_KEY, http_client=http_client) as client:
+        chunks = [chunk async for chunk in AsyncOpenAIChatProvider(client).astream(HELLO)]
+
+    assert (len(chunks), body.has_ended) == (1, True)

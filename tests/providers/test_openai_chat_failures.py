@@ -287,12 +287,19 @@ def test_limit_is_sixteen_mebibytes_by_default(world: World) -> None:
     [OversizedBody(byte_count=3_000_000, status=503), GzipBomb(byte_count=50_000_000, status=503)],
     ids=["body", "bomb"],
 )
-def test_oversized_rejection_keeps_its_status_and_is_not_read(
-    world: World, is_stream: bool, fault: ScriptedAnswer
-) -> None:
+def test_oversized_rejection_keeps_its_status(world: World, is_stream: bool, fault: ScriptedAnswer) -> None:
     error = world.failure(fault, is_stream=is_stream)
 
     assert (error.status_code, error.retryable) == (503, True)
+
+
+@plain_and_stream
+def test_oversized_rejection_is_not_read_to_its_end(world: World, is_stream: bool) -> None:
+    # more than sockets hold, so that the server is left with the rest of it
+    with ScriptedServer([OversizedBody(byte_count=40_000_000, status=503)]) as server:
+        with pytest.raises(ProviderError):
+            (world.stream if is_stream else world.complete)(server)
+        server.wait_for_abandoned(1)
 
 
 def test_defect_passes_as_it_is(world: World) -> None:

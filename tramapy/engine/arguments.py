@@ -64,14 +64,14 @@ def checked_tools(tools: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]
 
 
 def checked_name(name: str, value: str) -> str:
-    """Return a name of the caller's that is not blank."""
+    """Return a name of the caller's that is not blank, as a plain str: events carry no enum members."""
     if type(value) is str and value and not value.isspace():
         return value
     if not isinstance(value, str):
         raise ConfigurationError(f"{name} takes a str, not {type(value).__name__}")
     if not value.strip():
         raise ConfigurationError(f"{name} is blank; give it a name or leave it out")
-    return value
+    return str.__str__(value)
 
 
 def checked_text(name: str, value: str) -> str:

@@ -77,7 +77,7 @@ class Operation:
         self.pipeline = pipeline
         self.messages = checked_messages(messages)
         self.model = checked_name("model", model)
-        self.routes = pipeline.routing.resolve(model, provider)
+        self.routes = pipeline.routing.resolve(self.model, provider)
         self.is_stream = is_stream
         self.service_interface = checked_name("service_interface", service_interface)
         self.method_name = (

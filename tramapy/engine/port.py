@@ -74,6 +74,9 @@ class Port(Protocol):
         """Return how many cancellations the running task has been sent, where its loop counts them."""
         ...
 
-    async def checkpoint(self, baseline: int) -> None:
-        """Raise a cancellation that came since `baseline` and that a hook swallowed, or that is pending."""
+    async def checkpoint(self, baseline: int | None) -> None:
+        """Raise a cancellation that came since `baseline` and was swallowed, or that is still to come.
+
+        Without a baseline only one that a shield has held off is raised.
+        """
         ...

@@ -13,6 +13,7 @@ from tramapy.cancellation import is_cancellation
 from tramapy.engine.dispatch import Dispatch
 from tramapy.engine.operation import Attempt, CancelReason, Operation
 from tramapy.engine.stream_attempt import StreamAttempt
+from tramapy.errors import ProviderError
 from tramapy.messages import Chunk, ModelResponse
 
 __all__ = ["EngineStream"]
@@ -40,11 +41,6 @@ class EngineStream:
         self._turn = threading.Lock()
         # since when the consumer has the turn: its time is no time of the operation's
         self._paused_at_s: float | None = operation.started_s
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the operation has ended; released pieces may still wait to be taken."""
-        return self._is_over
 
     async def next_chunk(self) -> Chunk | None:
         """Return the next released piece, or None at the end.
@@ -89,12 +85,12 @@ class EngineStream:
 
     def abandon(self) -> bool:
         """Do without waiting what `close` does, for a stream that was dropped; False where it was over."""
-        if self._is_over or not self._is_started:
+        reader = self._reader
+        if self._is_over or reader is None:
             return False
         self._is_over = True
         self._resume()
-        if self._reader is not None:
-            self._reader.abandon()
+        reader.abandon()
         self._end("abandoned")
         return True
 
@@ -150,7 +146,10 @@ class EngineStream:
         self._ready.clear()
         try:
             await self._close_reader(error)
-        except BaseException as closing:  # a cancellation that even the shield lets through
+            if isinstance(error, ProviderError):
+                # a retry must not follow where the caller cancelled behind the shield
+                await self._operation.pipeline.port.checkpoint(None)
+        except BaseException as closing:  # a cancellation; some pass even the shield
             if is_cancellation(closing) or not is_cancellation(error):
                 error = closing
         try:

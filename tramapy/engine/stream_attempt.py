@@ -54,7 +54,7 @@ class StreamAttempt:
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
-        self._source: ChunkSource | None = None
+        self._source: ChunkSource = None
         self._text: InspectedText | None = None
         self._way = _Way.PASS
         self._pieces: list[str] = []
@@ -167,8 +167,6 @@ class StreamAttempt:
     async def _pull(self) -> object:
         """Return the provider's next piece, within the limits that hold for it."""
         attempt, source = self._attempt, self._source
-        if source is None:
-            raise self._cut()
         port, timeout_s = attempt.pipeline.port, attempt.operation.timeout_s
         check_deadline(attempt)
         is_first = attempt.first_chunk_s is None

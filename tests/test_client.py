@@ -1,0 +1,58 @@
+"""The facades: what both share, and what each asks of a provider."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from tests.drivers import Driver
+from tramapy import AsyncTramapy, Message, ProviderCapability, Tramapy
+from tramapy.client import _Facade
+from tramapy.testing import FakeClock, ScriptedProvider
+
+
+class Punctual(ScriptedProvider):
+    capabilities = ScriptedProvider.capabilities | {ProviderCapability.TIMEOUT}
+
+
+@pytest.mark.parametrize(("provider", "count"), [(ScriptedProvider(), 1), (Punctual(), 0)])
+def test_a_thread_says_once_where_a_timeout_has_no_say(
+    caplog: pytest.LogCaptureFixture, provider: ScriptedProvider, count: int
+) -> None:
+    with caplog.at_level(logging.INFO, logger="tramapy.client"):
+        Tramapy({"p": provider})
+    assert len(caplog.records) == count
+    assert all(
+        "Provider 'p' does not declare ProviderCapability.TIMEOUT" in r.getMessage() for r in caplog.records
+    )
+
+
+def test_a_loop_can_interrupt_and_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="tramapy.client"):
+        AsyncTramapy({"p": ScriptedProvider()})
+    assert caplog.records == []
+
+
+def test_what_both_share_is_no_facade() -> None:
+    with pytest.raises(TypeError, match="use Tramapy or AsyncTramapy"):
+        _Facade({"p": ScriptedProvider()})
+    with pytest.raises(TypeError, match="use Tramapy or AsyncTramapy"):
+        _Facade._port(FakeClock())
+
+
+def test_one_facade_serves_many_calls(driver: Driver) -> None:
+    rig = driver.rig(ScriptedProvider(["one", "two", "three"]))
+    assert [rig.complete().content for _ in range(3)] == ["one", "two", "three"]
+
+
+def test_the_real_clock_is_the_default() -> None:
+    t = Tramapy({"p": ScriptedProvider(["answer"])})
+    assert t.complete([Message.user("hi")], model="m").content == "answer"
+
+
+def test_an_async_facade_outlives_its_loop(async_driver: Driver) -> None:
+    rig: Any = async_driver.rig(["one", "two"])
+    assert rig.complete().content == "one"
+    assert rig.complete().content == "two"
