@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -56,3 +58,9 @@ def test_an_async_facade_outlives_its_loop(async_driver: Driver) -> None:
     rig: Any = async_driver.rig(["one", "two"])
     assert rig.complete().content == "one"
     assert rig.complete().content == "two"
+
+
+def test_an_unconfigured_program_finds_nothing_of_ours_on_its_stderr() -> None:
+    code = "import logging, tramapy; logging.getLogger('tramapy.secondary').warning('x')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

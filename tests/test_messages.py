@@ -132,3 +132,9 @@ def test_repr_shows_sizes_and_never_text(value: object) -> None:
     assert CANARY not in repr(value)
     assert CANARY not in repr([value])
     assert type(value).__name__ in repr(value)
+
+
+@pytest.mark.parametrize("count", [1.0, True, "3"])
+def test_a_token_count_is_an_int_or_none(count: object) -> None:
+    with pytest.raises(TypeError, match=r"TokenUsage\.input_tokens takes an int or None"):
+        TokenUsage(input_tokens=count)

@@ -1,5 +1,7 @@
 """Middleware between Python code and an LLM: redaction, resilience and events, per provider attempt."""
 
+import logging as _logging
+
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.client import AsyncChunkStream, AsyncTramapy, ChunkStream, Tramapy
 from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
@@ -65,6 +67,9 @@ from tramapy.resilience.breaker import CircuitBreakerSettings, CircuitBreakerWin
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicySettings
 from tramapy.settings import CallOptions, PipelineSettings
+
+# An application that configures no logging must not find our diagnostics on its stderr.
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 __all__ = [
     "CATALOGUE",

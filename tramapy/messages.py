@@ -226,6 +226,12 @@ class TokenUsage:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
 
+    def __post_init__(self) -> None:
+        for field_ in dataclasses.fields(self):
+            count = getattr(self, field_.name)
+            if count is not None and type(count) is not int:
+                raise TypeError(f"TokenUsage.{field_.name} takes an int or None, not {type(count).__name__}")
+
     @property
     def total_tokens(self) -> int | None:
         """Input and output together, or None where either is missing."""

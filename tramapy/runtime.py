@@ -43,7 +43,7 @@ class SystemClock:
 class AsyncPort:
     """The engine on asyncio or trio, whichever runs.
 
-    A limit is a cancel scope around one step, with an absolute deadline: 8 µs against 13 for `fail_after`.
+    A limit stands around one step: a `_TaskLimit` on asyncio, trio's own cancel scope on trio. See ADR 0006.
     """
 
     can_await = True
@@ -109,7 +109,7 @@ class AsyncPort:
         close = getattr(source, "aclose", None)
         if close is None:
             return True
-        with self._limit(budget_s, shield=True) as scope:
+        with self._shield(budget_s) as scope:
             await close()
         return not scope.cancelled_caught
 
@@ -141,21 +141,68 @@ class AsyncPort:
         await self.checkpoint(None)
         await self.checkpoint(baseline)
 
-    def _limit(self, limit_s: float, *, shield: bool = False) -> CancelScope:
-        """Make a cancel scope that ends in `limit_s` seconds, on the loop that runs.
-
-        On trio it is trio's own, which costs half of one through anyio (7.5 µs against 16.7); on asyncio
-        anyio's, which cancels level by level there too.
-        """
+    def _limit(self, limit_s: float) -> _TaskLimit | CancelScope:
+        """Make a context that cancels its body after `limit_s` seconds, and swallows that cancellation."""
         loop = self._asyncio_loop()
         if loop is None:
-            trio: Any = sys.modules["trio"]
-            scope: CancelScope = trio.CancelScope(deadline=trio.current_time() + limit_s, shield=shield)
-            return scope
-        return self._scope(deadline=loop.time() + limit_s, shield=shield)
+            return self._trio_scope(limit_s, shield=False)
+        task = self._current_task()
+        assert task is not None  # noqa: S101  # asyncio runs every coroutine in a task
+        return _TaskLimit(task, loop, loop.time() + limit_s, self._cancelled_error)
+
+    def _shield(self, budget_s: float) -> CancelScope:
+        loop = self._asyncio_loop()
+        if loop is None:
+            return self._trio_scope(budget_s, shield=True)
+        return self._scope(deadline=loop.time() + budget_s, shield=True)
+
+    def _trio_scope(self, limit_s: float, *, shield: bool) -> CancelScope:
+        """Make trio's own scope: it costs half of one through anyio, 7.5 µs against 16.7."""
+        trio: Any = sys.modules["trio"]
+        scope: CancelScope = trio.CancelScope(deadline=trio.current_time() + limit_s, shield=shield)
+        return scope
 
     def _asyncio_task(self) -> asyncio.Task[Any] | None:
         return None if self._asyncio_loop() is None else self._current_task()
+
+
+class _TaskLimit:
+    """A deadline for the asyncio task that runs: what `asyncio.timeout` does, as a plain context manager.
+
+    It runs out only while the task waits, so its cancellation is always delivered, and always counted back.
+    """
+
+    __slots__ = ("_cancelled_error", "_handle", "_is_expired", "_loop", "_task", "_when_s")
+
+    def __init__(
+        self,
+        task: asyncio.Task[Any],
+        loop: asyncio.AbstractEventLoop,
+        when_s: float,
+        cancelled_error: type[BaseException],
+    ) -> None:
+        self._task = task
+        self._loop = loop
+        self._when_s = when_s
+        self._cancelled_error = cancelled_error
+        self._is_expired = False
+
+    def __enter__(self) -> None:
+        self._handle = self._loop.call_at(self._when_s, self._expire)
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: object
+    ) -> bool:
+        """Swallow the cancellation if the deadline sent one; one of the caller's with it is still counted."""
+        self._handle.cancel()
+        if not self._is_expired:
+            return False
+        self._task.uncancel()
+        return isinstance(error, self._cancelled_error)
+
+    def _expire(self) -> None:
+        self._is_expired = True
+        self._task.cancel()
 
 
 class SyncPort:

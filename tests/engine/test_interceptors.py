@@ -364,3 +364,11 @@ def test_no_response_interceptor_sees_a_failure(driver: Driver) -> None:
     with pytest.raises(ProviderError):
         rig.complete()
     assert seen.inputs == []
+
+
+def test_a_side_set_on_the_instance_runs_too(driver: Driver) -> None:
+    hook = OperationInterceptor()
+    hook.intercept_request = lambda context, messages: [Message.user("set")]  # type: ignore[method-assign]  # on purpose
+    provider = ScriptedProvider(["x"])
+    driver.rig(provider, interceptors=[hook]).complete()
+    assert provider.requests[0].messages == (Message.user("set"),)

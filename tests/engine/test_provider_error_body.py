@@ -154,3 +154,12 @@ def test_the_words_of_a_cause_go(driver: Driver) -> None:
         rig.complete()
     assert caught.value.__cause__ is None
     assert_no_canary(CANARY, caught.value)
+
+
+def test_notes_were_not_inspected_so_they_go(driver: Driver) -> None:
+    error = ProviderError("plain")
+    error.add_note(CANARY)
+    rig = driver.rig([error], dlp=MASK)
+    with pytest.raises(ProviderError, match="plain") as caught:
+        rig.complete()
+    assert_no_canary(CANARY, caught.value.with_traceback(None))

@@ -8,6 +8,7 @@ import pytest
 from tests.drivers import Driver
 from tests.engine.doubles import Diagnostics, OnRequest, down, raising, retries
 from tramapy import (
+    CircuitBreakerOpenError,
     CircuitBreakerSettings,
     ConfigurationError,
     DlpInspectionError,
@@ -249,3 +250,14 @@ def test_provider_failure_in_the_event(driver: Driver) -> None:
     assert failed["failure_kind"] == "provider"
     assert (failed["failure_code"], failed["status_code"]) == ("rate_limited", 429)
     assert (failed["error_type"], failed["is_retryable"]) == ("ProviderError", False)
+
+
+def test_an_open_circuit_beside_a_defect_is_a_defect(driver: Driver) -> None:
+    group = ExceptionGroup("g", [CircuitBreakerOpenError("inner", 1.0), ValueError()])
+    backup = ScriptedProvider(["x"])
+    rig = driver.rig(
+        {"a": ScriptedProvider([group]), "b": backup}, default_provider="a", fallbacks={"m": [Route("b")]}
+    )
+    with pytest.raises(ProviderError, match="raised CircuitBreakerOpenError"):
+        rig.complete()
+    assert not backup.requests

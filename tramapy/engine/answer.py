@@ -31,7 +31,8 @@ async def inspect_response(
         return response
     content = response.content
     if content and content != inspected.content:
-        content = await _inspect(attempt, dlp, DlpContentLocation.MODEL_RESPONSE_CONTENT, content)
+        context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, DlpContentLocation.MODEL_RESPONSE_CONTENT)
+        content = await inspect_text(attempt, dlp, context, content)
     if _has_content_only(response):
         return response if content == response.content else response.replace(content=content)
     sanitized = response.replace(

@@ -26,27 +26,20 @@ async def complete(operation: Operation) -> ModelResponse:
     dispatch = Dispatch(operation)
     try:
         operation.report_started()
-        response = await _answer(dispatch)
-    except BaseException as error:
-        operation.report_completed("cancelled" if is_cancellation(error) else "failed", error)
-        raise
-    operation.report_completed("success")
-    return response
-
-
-async def _answer(dispatch: Dispatch) -> ModelResponse:
-    try:
         while True:
             attempt = dispatch.begin()
             try:
                 response = await run_attempt(attempt)
                 dispatch.succeeded(attempt, response)
+                break
             except BaseException as error:
                 await dispatch.failed(attempt, error)
-                continue
-            return response
-    finally:
+    except BaseException as error:
         dispatch.release()
+        operation.report_completed("cancelled" if is_cancellation(error) else "failed", error)
+        raise
+    operation.report_completed("success")
+    return response
 
 
 class Dispatch:
@@ -89,9 +82,11 @@ class Dispatch:
 
     def succeeded(self, attempt: Attempt, response: ModelResponse) -> None:
         """Report a good attempt to the breaker, then to the observers."""
-        permit = self._take_permit()
+        permit, self._permit = self._permit, None
         if permit is not None:
-            self._announce(attempt, self._pipeline.breaker.succeed(permit, self._duration_s(attempt)))
+            transition = self._pipeline.breaker.succeed(permit, self._duration_s(attempt))
+            if transition is not None:
+                self._announce(attempt, transition)
         attempt.report_completed(response)
 
     async def failed(self, attempt: Attempt, error: BaseException, *, may_retry: bool = True) -> None:

@@ -165,7 +165,7 @@ class Attempt:
 
     __slots__ = (
         *("pipeline", "operation", "route", "route_index", "number", "context"),
-        *("base", "started_event", "started_s", "first_chunk_s", "is_heard", "is_reported"),
+        *("base", "started_event", "started_s", "first_chunk_s", "is_heard", "notify", "is_reported"),
     )
 
     def __init__(self, operation: Operation, route: ResolvedRoute, route_index: int) -> None:
@@ -185,6 +185,7 @@ class Attempt:
         self.started_event: RuntimeEvent | None = None
         self.started_s = self.pipeline.port.now_s()
         self.first_chunk_s: float | None = None
+        self.notify = self.pipeline.observers.notify
         self.is_heard = self.pipeline.observers.is_heard
         self.is_reported = False
 
@@ -193,10 +194,6 @@ class Attempt:
         self.started_s += paused_s
         if self.first_chunk_s is not None:
             self.first_chunk_s += paused_s
-
-    def notify(self, event: RuntimeEvent) -> None:
-        """Hand an event to the observers."""
-        self.pipeline.observers.notify(event)
 
     def report_started(self) -> RuntimeEvent | None:
         """Announce the route and the attempt; returns the event that scopes and content observers get."""

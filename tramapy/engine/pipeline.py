@@ -57,7 +57,7 @@ class HookChain:
             requests=tuple(
                 RequestHook(intercept=hook.intercept_request, name=type(hook).__name__)
                 for hook in listed
-                if type(hook).intercept_request is not base.intercept_request
+                if _is_own(hook.intercept_request, base.intercept_request)
             ),
             responses=tuple(
                 ResponseHook(
@@ -66,7 +66,7 @@ class HookChain:
                     observes_only=hook.observes_only,
                 )
                 for hook in listed
-                if type(hook).intercept_response is not base.intercept_response
+                if _is_own(hook.intercept_response, base.intercept_response)
             ),
         )
 
@@ -97,6 +97,11 @@ class Pipeline:
     deadline_s: float | None
     stream_dlp: StreamDlp
     new_id: Callable[[], str]
+
+
+def _is_own(method: object, inherited: object) -> bool:
+    """Tell whether a side was written, on the class or on the instance, and is not the pass-through."""
+    return getattr(method, "__func__", None) is not inherited
 
 
 def _flat(interceptors: Iterable[OperationInterceptor]) -> Iterable[OperationInterceptor]:

@@ -66,7 +66,7 @@ async def failed_call(attempt: Attempt, error: Exception) -> Exception:
     rethrow_if_cancellation(error)
     found = tuple(leaves(error))
     foreign = next((leaf for leaf in found if not isinstance(leaf, ProviderError)), None)
-    if isinstance(foreign, ConfigurationError | CircuitBreakerOpenError):
+    if isinstance(foreign, ConfigurationError | CircuitBreakerOpenError) and len(found) == 1:
         return foreign
     if foreign is not None:
         attempt.diagnose("provider", "call", error)
@@ -143,7 +143,10 @@ def _merged(failures: list[ProviderError]) -> ProviderError:
 
 
 async def _without_payload(attempt: Attempt, error: ProviderError) -> ProviderError:
-    """Inspect a provider's own words; a failing inspection withholds them, and the error stands."""
+    """Inspect a provider's own words; a failing inspection withholds them, and the error stands.
+
+    Notes on it were not inspected, so they go.
+    """
     dlp, text = attempt.pipeline.dlp, str(error)
     if dlp is None or not text:
         return error
@@ -153,7 +156,7 @@ async def _without_payload(attempt: Attempt, error: ProviderError) -> ProviderEr
         sanitized = await inspect_text(attempt, dlp, context, text)
     except DlpInspectionError:
         sanitized = f"Provider {attempt.route.provider.provider_id!r} failed; DLP withheld its message"
-    if sanitized == text:
+    if sanitized == text and not getattr(error, "__notes__", None):
         return error
     attempt.diagnose("provider", "call", error)
     return _reworded(error, sanitized)
