@@ -1,10 +1,11 @@
 """Middleware between Python code and an LLM: redaction, resilience and events, per provider attempt."""
 
 import logging as _logging
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.client import AsyncChunkStream, AsyncTramapy, ChunkStream, Tramapy
-from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
 from tramapy.errors import (
     CircuitBreakerOpenError,
     ConfigurationError,
@@ -67,6 +68,9 @@ from tramapy.resilience.breaker import CircuitBreakerSettings, CircuitBreakerWin
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicySettings
 from tramapy.settings import CallOptions, PipelineSettings
+
+if _TYPE_CHECKING:
+    from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
 
 # An application that configures no logging must not find our diagnostics on its stderr.
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
@@ -145,3 +149,17 @@ __all__ = [
     "TramapyError",
     "rethrow_if_cancellation",
 ]
+
+_FROM_DLP = frozenset({"DlpRule", "RuleBasedDlpConfiguration", "RuleBasedDlpInterceptor"})
+
+
+def __getattr__(name: str) -> object:
+    """Import the rule-based DLP at its first use: a quarter of the import time, and not everybody needs it."""
+    if name in _FROM_DLP:
+        return getattr(_import_module("tramapy.dlp"), name)
+    raise AttributeError(f"module 'tramapy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names, those not imported yet included."""
+    return sorted(__all__)
