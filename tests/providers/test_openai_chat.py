@@ -255,8 +255,10 @@ def test_capabilities_are_all(kind: type[OpenAIChatProvider]) -> None:
     ids=["sync", "async"],
 )
 def test_client_of_the_other_kind_is_refused(kind: Any, client: Any, problem: str) -> None:
+    http_client: Any = httpx2.Client if client is openai.OpenAI else httpx2.AsyncClient
+
     with pytest.raises(ConfigurationError, match=problem):
-        kind(client(api_key=API_KEY))
+        kind(client(api_key=API_KEY, http_client=http_client(verify=False)))
 
 
 def _python(code: str) -> str:

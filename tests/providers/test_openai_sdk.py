@@ -6,6 +6,7 @@ import runpy
 import sys
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
@@ -26,12 +27,17 @@ def test_other_version_is_refused_by_its_name(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "kind"),
-    [(ChatEndpoint, openai.OpenAI), (AsyncChatEndpoint, openai.AsyncOpenAI)],
+    ("endpoint", "kind", "http_client"),
+    [
+        (ChatEndpoint, openai.OpenAI, httpx2.Client),
+        (AsyncChatEndpoint, openai.AsyncOpenAI, httpx2.AsyncClient),
+    ],
     ids=["sync", "async"],
 )
-def test_sdk_with_other_internals_is_refused_by_its_version(endpoint: Any, kind: Any) -> None:
-    client = kind(api_key="plainly-fake")
+def test_sdk_with_other_internals_is_refused_by_its_version(
+    endpoint: Any, kind: Any, http_client: Any
+) -> None:
+    client = kind(api_key="plainly-fake", http_client=http_client(verify=False))
     client._client = None
 
     with pytest.raises(

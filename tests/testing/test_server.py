@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +23,7 @@ from tramapy.testing import (
     MidStreamError,
     PlainAnswer,
     RawBody,
+    ResetConnection,
     ScriptedAnswer,
     ScriptedServer,
     SendBytes,
@@ -31,6 +33,7 @@ from tramapy.testing import (
     Step,
     split_every,
 )
+from tramapy.testing import server as server_module
 
 CHAT = "/v1/chat/completions"
 
@@ -345,3 +348,24 @@ def test_rejection_without_a_code_leaves_it_open() -> None:
     with ScriptedServer([HttpRejection(status=503)]) as server, Client(server) as client:
         response = client.post()
         assert (response.status, json.loads(response.read())["error"]["code"]) == (503, None)
+
+
+def test_answer_that_blocks_the_server_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_blocked, is_released = threading.Event(), threading.Event()
+
+    class Blocking:
+        def steps(self, exchange: Exchange) -> Iterator[Step]:
+            is_blocked.set()
+            is_released.wait()
+            return iter([ResetConnection()])
+
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.01)
+    server = ScriptedServer([Blocking()])
+    server.__enter__()
+    with Client(server) as client:
+        client.connection.request("POST", CHAT, b"{}")
+        is_blocked.wait()
+        with pytest.raises(AssertionError, match="the server did not stop"):
+            server.__exit__(None, None, None)
+        is_released.set()
+    server.wait_for_no_connection()

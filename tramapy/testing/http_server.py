@@ -110,9 +110,14 @@ class Connection:
             self._writer.transport.abort()
             raise
         finally:
+            await self._close()
+
+    async def _close(self) -> None:
+        try:
             self._writer.close()
             with contextlib.suppress(ConnectionError):
                 await self._writer.wait_closed()
+        finally:
             self._log.disconnected(self)
 
     async def _serve_one(self) -> bool:

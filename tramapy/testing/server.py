@@ -21,6 +21,8 @@ __all__ = ["ScriptedServer"]
 
 _HEAD_LIMIT_BYTES: Final = 1024 * 1024
 
+STOP_LIMIT_S = WAIT_LIMIT_S
+
 
 class ScriptedServer:
     """An HTTP server on 127.0.0.1 that answers from a script, one answer per request.
@@ -179,7 +181,11 @@ class _LoopThread:
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
+        self._thread.join(STOP_LIMIT_S)
+        if self._thread.is_alive():
+            raise AssertionError(
+                f"the server did not stop within {STOP_LIMIT_S} s; does an answer of its own block its loop?"
+            )
 
     def _main(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
