@@ -1,0 +1,92 @@
+"""SG507: cleanup that waits is shielded, on trio and anyio."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from safety_gate.cancellation.classes import CatchKind, frameworks
+from safety_gate.cancellation.handlers import judgements, symbol
+from safety_gate.index import inside
+from safety_gate.rule import Rule
+from safety_gate.unit import Unit
+from safety_gate.violation import Risk, Violation
+
+_SCOPES = ("CancelScope", "move_on_after", "move_on_at", "fail_after", "fail_at")
+# These finish their work even in a cancelled scope.
+_SAFE = ("aclose", "aclose_forcefully", "cancel_shielded_checkpoint", "__aexit__")
+_WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
+
+
+class UnshieldedCleanup(Rule):
+    """Finds awaits in `finally` and in cancellation handlers that a cancelled scope interrupts at once."""
+
+    code = "SG507"
+    name = "unshielded-cleanup"
+    summary = "Cleanup awaits without a shield; trio and anyio cancel it again."
+    triggers: ClassVar[tuple[str, ...]] = ("trio await", "anyio await", "trio async", "anyio async")
+
+    def check(self, unit: Unit) -> Iterator[Violation]:
+        """Yield the first unshielded wait of each cleanup block."""
+        if not unit.shared(frameworks) & {"trio", "anyio"}:
+            return
+        for block in unit.index.tries():
+            yield from self._block(unit, block.finalbody, "finally")
+        for judgement in unit.shared(judgements):
+            if judgement.is_cancellable and judgement.catch.kind is CatchKind.EXPLICIT:
+                yield from self._block(unit, judgement.handler.body, judgement.catch.label)
+
+    def _block(self, unit: Unit, body: Sequence[ast.stmt], label: str) -> Iterator[Violation]:
+        if not body or not isinstance(unit.index.function(body[0]), ast.AsyncFunctionDef):
+            return
+        waits = [node for statement in body for node in inside(statement) if isinstance(node, _WAITS)]
+        shields = any(_sets_shield(node) for statement in body for node in inside(statement))
+        for node in sorted(waits, key=lambda node: (node.lineno, node.col_offset)):
+            if not shields and not _is_safe(node) and not _is_shielded(unit, node, body):
+                message = (
+                    "This cleanup waits outside a shielded scope, so trio and anyio cancel it "
+                    "again at once. Wrap it in "
+                    "CancelScope(shield=True) with a deadline."
+                )
+                yield self.violation(
+                    unit, node, message, symbol=symbol(unit, node, label), risk=Risk.HIGH, catch_type=label
+                )  # fmt: skip
+                return
+
+
+def _is_safe(node: ast.AST) -> bool:
+    match node:
+        case ast.Await(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))):
+            return name in _SAFE
+        case _:
+            return False
+
+
+def _sets_shield(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shield" and isinstance(node.ctx, ast.Store)
+
+
+def _is_shielded(unit: Unit, node: ast.AST, body: Sequence[ast.stmt]) -> bool:
+    for parent in (node, *unit.index.ancestors(node)):
+        if isinstance(parent, ast.With | ast.AsyncWith) and any(
+            _shields(item.context_expr) for item in parent.items
+        ):
+            return True
+        if parent in body:
+            return False
+    return False
+
+
+def _shields(context: ast.expr) -> bool:
+    match context:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), keywords=keywords) if (
+            name in _SCOPES
+        ):
+            return any(
+                keyword.arg == "shield"
+                and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
+                for keyword in keywords
+            )
+        case _:
+            return False
