@@ -15,7 +15,7 @@ from safety_gate.config import Config
 from safety_gate.discovery import Target
 from safety_gate.violation import Diagnostic, FileReport, Risk, Violation
 
-DIRECTORY: Final = ".safety_gate_cache"
+DIRECTORY: Final = ".safety-gate-cache"
 _FORMAT: Final = 1
 _MAX_AGE_S: Final = 30 * 24 * 3600.0
 _FIELDS: Final = (

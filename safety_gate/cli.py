@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from safety_gate.codes import UnknownCodeError, expand
+from safety_gate.codes import UnknownCodeError, exact, expand
 from safety_gate.config import Config, ConfigError, isolated, load_config
 from safety_gate.report import FORMATS, render
 from safety_gate.runner import Result, RunOptions, check_paths
@@ -157,16 +157,18 @@ def _defective(diagnostics: tuple[Diagnostic, ...]) -> Result:
 def _config(options: argparse.Namespace) -> Config:
     config = isolated(Path.cwd()) if options.isolated else load_config(Path.cwd(), options.config)
     settings = config.settings
-    selected, ignored = _codes(options.select), _codes(options.ignore)
+    names = _names(options.select)
+    selected, ignored = expand(names), expand(_names(options.ignore))
     settings = replace(
         settings, is_strict=settings.is_strict or options.strict, selected=selected or settings.selected,
+        enabled=tuple(sorted({*settings.enabled, *exact(names)})),
         ignored=tuple(sorted({*settings.ignored, *ignored})),
     )  # fmt: skip
     return replace(config, settings=settings)
 
 
-def _codes(values: Sequence[str]) -> tuple[str, ...]:
-    return expand(name.strip() for value in values for name in value.split(",") if name.strip())
+def _names(values: Sequence[str]) -> list[str]:
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
 def _exempt(options: argparse.Namespace) -> int:

@@ -58,6 +58,11 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(chosen))
 
 
+def exact(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are whole codes: naming an optional rule turns it on, its group does not."""
+    return tuple(sorted({name.upper() for name in names} & set(rule_codes())))
+
+
 def group_of(code: str) -> str:
     """Return the name of a code's group."""
     return next((name for name, prefix in GROUPS.items() if code.startswith(prefix)), "gate")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from safety_gate.codes import UnknownCodeError, expand
+from safety_gate.codes import UnknownCodeError, exact, expand
 from safety_gate.roles import DEFAULT_ROLES, Role
 from safety_gate.settings import RuleSettings
 from safety_gate.violation import Diagnostic
@@ -172,6 +172,7 @@ class _Reader:
         values: dict[str, object] = {name: self._boolean(table, key) for key, name in _BOOLEANS.items()}
         values |= {name: self._strings(table, key) for key, name in _LISTS.items()}
         values |= {name: self._codes(table, key) for key, name in _CODES.items()}
+        values["enabled"] = exact([*self._strings(table, "enable"), *self._strings(table, "select")])
         settings = replace(RuleSettings(), re_exports=self._re_exports(table), **values)  # type: ignore[arg-type]  # names and types pair up in the tables above
         roles = self._roles(table)
         config = Config(

@@ -73,12 +73,7 @@ def rules_for(settings: RuleSettings) -> tuple[Rule, ...]:
 def _runs(rule: Rule, settings: RuleSettings) -> bool:
     if rule.code in settings.ignored or (settings.selected and rule.code not in settings.selected):
         return False
-    if (
-        not rule.is_optional
-        or settings.is_strict
-        or rule.code in settings.enabled
-        or rule.code in settings.selected
-    ):
+    if not rule.is_optional or settings.is_strict or rule.code in settings.enabled:
         return True
     return rule.code == "SG203" and bool(settings.exception_text_paths)
 

@@ -68,9 +68,22 @@ class BodyRead:
 
 
 def body_reads(unit: Unit) -> Iterator[BodyRead]:
-    """Yield every read of a whole body from a known response."""
+    """Yield every read of a whole body from a known response; of several reads of one response the first."""
+    first: dict[tuple[ast.AST | None, str], BodyRead] = {}
+    for number, read in enumerate(
+        sorted(_body_reads(unit), key=lambda r: (r.node.lineno, r.node.col_offset))
+    ):
+        receiver = read.node.func if isinstance(read.node, ast.Call) else read.node
+        value = receiver.value if isinstance(receiver, ast.Attribute) and read.tier == "whole" else None
+        # Once a body is in memory, reading it again costs nothing more.
+        name = value.id if isinstance(value, ast.Name) else f"#{number}"
+        first.setdefault((unit.index.function(read.node), name), read)
+    yield from first.values()
+
+
+def _body_reads(unit: Unit) -> Iterator[BodyRead]:
     for call, paths in unit.calls_to(_LASTS):
-        symbol = _eager(call, paths) or _accessor(unit, call, paths)
+        symbol = _eager(unit, call, paths) or _accessor(unit, call, paths)
         if symbol:
             yield BodyRead(
                 node=call,
@@ -81,7 +94,7 @@ def body_reads(unit: Unit) -> Iterator[BodyRead]:
             yield BodyRead(node=call, symbol=accumulating, tier="accumulation")
     for node in attribute_loads(unit, frozenset({"text", "content", "data"})):
         for path in sorted(unit.paths(node.value)):
-            if node.attr in ATTRIBUTES.get(path, ()):
+            if node.attr in ATTRIBUTES.get(path, ()) and unit.names.local_class(path) is None:
                 yield BodyRead(node=node, symbol=f"{path}.{node.attr}", tier="whole")
 
 
@@ -92,8 +105,10 @@ def is_remote(paths: Paths) -> bool:
     )
 
 
-def _eager(call: ast.Call, paths: Paths) -> str:
+def _eager(unit: Unit, call: ast.Call, paths: Paths) -> str:
     for path in sorted(paths):
+        if unit.names.is_local(path):  # the library's own source
+            continue
         is_eager = RETURNS.get(path, "").endswith("EagerResponse") and not path.endswith(_BODILESS)
         if (
             is_eager and not is_streamed(call) and not _is_head(call)
@@ -113,6 +128,8 @@ def _is_head(call: ast.Call) -> bool:
 def _accessor(unit: Unit, call: ast.Call, paths: Paths) -> str:
     for path in sorted(paths):
         receiver, _, method = path.rpartition(".")
+        if unit.names.local_class(receiver) is not None:
+            continue
         if method in METHODS.get(receiver, ()) and (method not in READ_METHODS or is_unbounded(unit, call)):
             return path
     return ""

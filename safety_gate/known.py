@@ -14,9 +14,12 @@ MODULE_ALIASES: Final[dict[str, str]] = {
     "asyncio.exceptions": "asyncio", "asyncio.tasks": "asyncio", "asyncio.streams": "asyncio",
     "asyncio.events": "asyncio", "asyncio.taskgroups": "asyncio", "asyncio.subprocess": "asyncio",
     "asyncio.futures": "asyncio", "asyncio.locks": "asyncio", "asyncio.base_events": "asyncio",
-    "asyncio.runners": "asyncio", "asyncio.timeouts": "asyncio", "trio._core": "trio",
+    "asyncio.runners": "asyncio", "asyncio.timeouts": "asyncio",
+    "trio._core": "trio",
     "trio.lowlevel": "trio.lowlevel",
-    "anyio.abc": "anyio", "concurrent.futures.thread": "concurrent.futures",
+    "anyio.abc": "anyio",
+    "anyio._core._eventloop": "anyio", "anyio._core._tasks": "anyio",
+    "concurrent.futures.thread": "concurrent.futures",
     "concurrent.futures.process": "concurrent.futures", "concurrent.futures._base": "concurrent.futures",
     "requests.api": "requests", "requests.sessions": "requests", "requests.models": "requests",
     "httpx._client": "httpx", "httpx._models": "httpx", "httpx._api": "httpx", "httpx2": "httpx",
@@ -163,9 +166,11 @@ def result_class(path: str, call: ast.Call) -> str | None:
 def is_streamed(call: ast.Call) -> bool:
     """Tell whether a call of an HTTP client asks for the body in pieces."""
     for keyword in call.keywords:
-        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else ...
-        if keyword.arg == "stream" and value is True:
+        value = (
+            keyword.value.value if isinstance(keyword.value, ast.Constant) else ...
+        )  # a variable may say so
+        if keyword.arg == "stream" and value is not False:
             return True
-        if keyword.arg == "preload_content" and value is False:
+        if keyword.arg == "preload_content" and value in (False, ...):
             return True
     return False

@@ -56,7 +56,7 @@ class Names:
         self._complete: set[ast.ClassDef] = set()
         self._canonical_memo: dict[str, str] = {}
         self._classes: dict[str, ast.ClassDef] = {self._local(node): node for node in index.all(ast.ClassDef)}
-        self._functions: dict[str, ast.AST] | None = None
+        self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] | None = None
 
     def paths(self, node: ast.expr) -> Paths:
         """Return the candidates for an expression; empty if nothing is known about it."""
@@ -77,6 +77,11 @@ class Names:
     def local_class(self, path: str) -> ast.ClassDef | None:
         """Return the class of this file that a path such as `.Book` or `.Book()` names."""
         return self._classes.get(path.removesuffix("()"))
+
+    def local_function(self, called: ast.expr) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """Return the function or method of this file that an expression names."""
+        functions = self._local_functions()
+        return next((functions[path] for path in sorted(self.paths(called)) if path in functions), None)
 
     def is_local(self, path: str) -> bool:
         """Tell whether a path is something that this very file defines."""
@@ -215,7 +220,7 @@ class Names:
 
     def _inherited(self, owner: ast.ClassDef, is_instance: bool, mark: str, hops: int) -> Iterable[Paths]:
         for base in owner.bases:
-            found = self._paths(base, hops + 1)
+            found = self._annotation(base, hops + 1)  # a generic base is its class
             yield self._extend(_instances(found) if is_instance else found, mark, hops + 2)
 
     def _called(self, path: str, hops: int, call: ast.expr | None) -> Paths:
@@ -312,7 +317,7 @@ class Names:
         qualified = name if inner == "<module>" else f"{inner}.{name}"
         return self._canonical(f"{self.module}.{qualified}")
 
-    def _local_functions(self) -> dict[str, ast.AST]:
+    def _local_functions(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
         if self._functions is None:
             self._functions = {self._local(node): node for node in self._index.functions()}
         return self._functions

@@ -12,7 +12,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from safety_gate.codes import expand
+from safety_gate.codes import exact, expand
 from safety_gate.config import Config, load_config
 from safety_gate.report.text_format import render
 from safety_gate.runner import RunOptions, check_paths
@@ -51,6 +51,7 @@ def _narrowed(config: Config, select: tuple[str, ...], ignore: tuple[str, ...], 
     settings = config.settings
     settings = replace(
         settings, is_strict=settings.is_strict or strict, selected=expand(select) or settings.selected,
+        enabled=tuple(sorted({*settings.enabled, *exact(select)})),
         ignored=tuple(sorted({*settings.ignored, *expand(ignore)})),
     )  # fmt: skip
     return replace(config, settings=settings)

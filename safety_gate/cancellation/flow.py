@@ -49,6 +49,7 @@ class State:
         has_acted: Whether something other than cleanup has run.
         has_run: Whether any statement has run.
         is_late: Whether a guard came after something had acted.
+        is_certain: Whether no condition of unknown truth lies behind.
     """
 
     held: frozenset[str] = frozenset()
@@ -58,6 +59,7 @@ class State:
     has_acted: bool = False
     has_run: bool = False
     is_late: bool = False
+    is_certain: bool = True
 
 
 @dataclass(slots=True)
@@ -67,13 +69,13 @@ class Trace:
     Attributes:
         outcomes: How its paths end.
         is_late: Whether the cancellation leaves through a guard that comes too late.
-        returns: The `return` statements that a cancellation can reach.
+        returns: The `return` statements that a cancellation can reach, and whether it surely does.
         others: The `raise` statements that replace it.
     """
 
     outcomes: frozenset[Outcome] = frozenset()
     is_late: bool = False
-    returns: list[ast.Return] = field(default_factory=list[ast.Return])
+    returns: list[tuple[ast.Return, bool]] = field(default_factory=list[tuple[ast.Return, bool]])
     others: list[ast.Raise] = field(default_factory=list[ast.Raise])
 
     @property
@@ -91,25 +93,41 @@ _JUMPS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 Step = tuple[frozenset[Outcome], State | None]
 
 
-def trace(unit: Unit, body: Sequence[ast.stmt], state: State, *, hypothesis: str = "") -> Trace:
+def trace(
+    unit: Unit, body: Sequence[ast.stmt], state: State, *, hypothesis: str = "", rest: Sequence[ast.stmt] = ()
+) -> Trace:
     """Walk a handler.
 
     Args:
         unit: The module.
         body: The handler's statements.
         state: What is known at its start.
+        rest: What runs after the handler, for an exception that is stored in it and raised later.
         hypothesis: Empty for a cancellation of any framework in use; `CLOSE` or `ORDINARY`.
     """
     walk = _Walk(unit, hypothesis)
     outcomes, end = walk.block(body, state)
+    kept = (end.held - state.held) if end is not None else frozenset[str]()
+    if end is not None and kept and _raises(rest, kept):
+        more, end = walk.block(rest, replace(end, held=kept, is_current=False))
+        outcomes |= more
     walk.found.outcomes = outcomes if end is None else outcomes | {Outcome.THROUGH}
     return walk.found
+
+
+def _raises(rest: Sequence[ast.stmt], names: frozenset[str]) -> bool:
+    return any(
+        isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id in names
+        for statement in rest
+        for node in ast.walk(statement)
+    )
 
 
 class _Walk:
     """Recursion follows blocks only, and the tokenizer allows a hundred of them; `elif` chains are a loop."""
 
-    def __init__(self, unit: Unit, hypothesis: str) -> None:
+    def __init__(self, unit: Unit, hypothesis: str, *, is_inlined: bool = False) -> None:
+        self._is_inlined = is_inlined
         self.unit = unit
         self.hypothesis = hypothesis
         self.found = Trace()
@@ -160,11 +178,34 @@ class _Walk:
             if self._is_helper(call, state) and not self.hypothesis:  # the helper lets anything else pass
                 self.found.is_late = self.found.is_late or state.has_run
                 return frozenset({Outcome.SAME}), None
+            inlined = self._inlined(call, state)
+            if inlined is not None:
+                return inlined
             paths = self.unit.paths(call.func)
             if paths & (_NEVER_RETURNS | frozenset(self.unit.settings.never_returns)):
                 return frozenset({Outcome.OTHER}), None
         acted = state.has_acted or (value is not None and _acts(value))
         return frozenset(), replace(state, has_run=True, has_acted=acted)
+
+    def _inlined(self, call: ast.Call, state: State) -> Step | None:
+        """Follow the exception into a function of this file that it is given to, one level deep."""
+        if self._is_inlined or self.hypothesis:
+            return None
+        for position, arg in enumerate(call.args):
+            if isinstance(arg, ast.Name) and arg.id in state.held:
+                function = self.unit.names.local_function(call.func)
+                parameter = _parameter(function, call.func, position) if function is not None else ""
+                if function is None or not parameter:
+                    return None
+                walk = _Walk(self.unit, self.hypothesis, is_inlined=True)
+                found, end = walk.block(
+                    function.body, State(held=frozenset({parameter}), is_current=state.is_current)
+                )
+                goes_on = end is not None or Outcome.RETURN in found
+                self.found.is_late = self.found.is_late or (goes_on and state.is_late)
+                after = replace(state, has_run=True, has_acted=True) if goes_on else None
+                return found - {Outcome.RETURN}, after
+        return None
 
     def _is_helper(self, call: ast.Call, state: State) -> bool:
         helpers = _HELPERS | frozenset(self.unit.settings.rethrow_helpers)
@@ -206,7 +247,7 @@ class _Walk:
 
     def _return(self, node: ast.stmt, state: State) -> Step:
         if isinstance(node, ast.Return):
-            self.found.returns.append(node)
+            self.found.returns.append((node, state.is_certain))
         return frozenset({Outcome.RETURN}), None
 
     def _break(self, node: ast.stmt, state: State) -> Step:
@@ -228,6 +269,8 @@ class _Walk:
             if divides:
                 state = replace(state, is_late=state.is_late or state.has_acted)
             state = replace(state, has_run=True)
+            if verdict is Verdict.UNKNOWN:
+                state = replace(state, is_certain=False)
             if verdict is not Verdict.FALSE:
                 found, end = self.block(test.body, state)
                 outcomes |= found
@@ -335,9 +378,18 @@ def _join(states: Iterable[State]) -> State | None:
             held=joined.held & state.held, type_names=joined.type_names & state.type_names,
             tests=joined.tests & state.tests, is_current=joined.is_current and state.is_current,
             has_acted=joined.has_acted or state.has_acted, has_run=joined.has_run or state.has_run,
-            is_late=joined.is_late and state.is_late,
+            is_late=joined.is_late and state.is_late, is_certain=joined.is_certain and state.is_certain,
         )  # fmt: skip
     return joined
+
+
+def _parameter(function: ast.FunctionDef | ast.AsyncFunctionDef, called: ast.expr, position: int) -> str:
+    """Return the name under which a function receives a positional argument."""
+    names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+    is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list)
+    if isinstance(called, ast.Attribute) and names[:1] in (["self"], ["cls"]) and not is_static:
+        position += 1
+    return names[position] if position < len(names) else ""
 
 
 def _assignment(node: ast.stmt) -> tuple[frozenset[str], ast.expr | None]:

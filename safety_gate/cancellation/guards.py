@@ -19,6 +19,7 @@ ORDINARY = "builtins.Exception"
 """The hypothesis that the exception is no cancellation at all."""
 
 _MAX_NESTING = 40
+_OLDEST_MINOR = 11
 
 
 class Verdict(enum.Enum):
@@ -55,6 +56,8 @@ def judge(unit: Unit, test: ast.expr, state: State, hypothesis: str, nesting: in
             return Verdict.TRUE
         case ast.Name(id=name) if name in state.held or name in state.type_names:
             return Verdict.TRUE
+        case ast.NamedExpr(target=ast.Name(id=name), value=value):
+            return Verdict.TRUE if name in state.held else judge(unit, value, state, hypothesis, nesting + 1)
         case ast.Call():
             return _call(unit, test, state, hypothesis)
         case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -95,6 +98,8 @@ def _call(unit: Unit, test: ast.Call, state: State, hypothesis: str) -> Verdict:
             return _is_instance(unit, classes, hypothesis)
         case ast.Call(func=ast.Attribute(attr="cancelling")) if not hypothesis:
             return Verdict.TRUE
+        case ast.Call(func=func) if "asyncio.current_task" in unit.paths(func):
+            return Verdict.TRUE
         case _:
             return Verdict.UNKNOWN
 
@@ -109,6 +114,8 @@ def _compare(
     if _is_type(left, state) and isinstance(op, ast.Is | ast.Eq | ast.IsNot | ast.NotEq | ast.In):
         same = _is_exactly(unit, right, hypothesis)
         return _OPPOSITE[same] if isinstance(op, ast.IsNot | ast.NotEq) else same
+    if isinstance(left, ast.Attribute) and "sys.version_info" in unit.paths(left):
+        return _version(op, right)
     match left, op, right:
         case ast.Call(func=ast.Attribute(attr="cancelling")), ast.Gt() | ast.NotEq(), ast.Constant(value=0):
             return Verdict.UNKNOWN if hypothesis else Verdict.TRUE
@@ -116,6 +123,23 @@ def _compare(
             return Verdict.UNKNOWN if hypothesis else Verdict.TRUE
         case ast.Call(func=ast.Attribute(attr="cancelling")), ast.Eq(), ast.Constant(value=0):
             return Verdict.UNKNOWN if hypothesis else Verdict.FALSE
+        case _:
+            return Verdict.UNKNOWN
+
+
+def _version(op: ast.cmpop, right: ast.expr) -> Verdict:
+    """Judge a version test for the interpreters that the gate's own can be sure of: 3.11 and later."""
+    match op, right:
+        case (
+            ast.GtE() | ast.Gt(),
+            ast.Tuple(elts=[ast.Constant(value=3), ast.Constant(value=int(minor)), *_]),
+        ):
+            return Verdict.TRUE if minor <= _OLDEST_MINOR else Verdict.UNKNOWN
+        case (
+            ast.Lt() | ast.LtE(),
+            ast.Tuple(elts=[ast.Constant(value=3), ast.Constant(value=int(minor)), *_]),
+        ):
+            return Verdict.FALSE if minor <= _OLDEST_MINOR else Verdict.UNKNOWN
         case _:
             return Verdict.UNKNOWN
 

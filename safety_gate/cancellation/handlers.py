@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from safety_gate.cancellation.classes import Catch, CatchKind, classify, frameworks
 from safety_gate.cancellation.delivery import is_cancellable
-from safety_gate.cancellation.flow import Outcome, State, Trace, trace
+from safety_gate.cancellation.flow import RAISING, Outcome, State, Trace, trace
 from safety_gate.cancellation.guards import ORDINARY
 from safety_gate.index import inside
 from safety_gate.unit import Unit, lasts
@@ -67,7 +68,7 @@ def _block(unit: Unit, block: ast.Try | ast.TryStar) -> Iterator[Judgement]:
             unit.unresolved_count += 1
         if catch.kind not in (CatchKind.BROAD, CatchKind.EXPLICIT, CatchKind.GROUP):
             continue
-        walked = trace(unit, handler.body, _start(handler))
+        walked = trace(unit, handler.body, _start(handler), rest=_rest(unit, block))
         is_unreachable = catch.kind is not CatchKind.GROUP and unit.shared(frameworks) <= covered
         if is_unreachable:
             fate, risk = Fate.PRESERVED, Risk.ACCEPTED
@@ -81,6 +82,17 @@ def _block(unit: Unit, block: ast.Try | ast.TryStar) -> Iterator[Judgement]:
             handler=handler, block=block, catch=catch, fate=fate, risk=risk, is_cancellable=arrives,
             trace=walked,
         )  # fmt: skip
+
+
+def _rest(unit: Unit, block: ast.stmt) -> Sequence[ast.stmt]:
+    """Return the statements behind a `try` in its block."""
+    parent = unit.parent(block)
+    for name in ("body", "orelse", "finalbody"):
+        statements: object = getattr(parent, name, None)
+        if isinstance(statements, list) and block in cast(list[ast.stmt], statements):
+            following = cast(list[ast.stmt], statements)
+            return following[following.index(block) + 1 :]
+    return ()
 
 
 def _start(handler: ast.ExceptHandler) -> State:
@@ -99,9 +111,24 @@ def _plain(
     if not arrives:
         is_sync = not isinstance(unit.index.function(handler), ast.AsyncFunctionDef)
         return fate, Risk.LOW if catch.kind is CatchKind.EXPLICIT and is_sync else Risk.MEDIUM
+    if _ends_anyway(unit, handler, walked):
+        return fate, Risk.MEDIUM
     if fate is Fate.TRANSFORMED or _calls(handler, "uncancel"):
         return fate, Risk.HIGH
     return fate, Risk.CRITICAL
+
+
+def _ends_anyway(unit: Unit, handler: ast.ExceptHandler, walked: Trace) -> bool:
+    """Tell whether this handler guards cleanup in an outer one that raises: the task ends anyway."""
+    block = unit.index.parents[handler]
+    outer = unit.parent(block)
+    if not isinstance(outer, ast.ExceptHandler) or not isinstance(block, ast.Try):
+        return False
+    outcomes = walked.outcomes
+    if Outcome.THROUGH in outcomes:
+        rest = trace(unit, _rest(unit, block), State(is_current=False)).outcomes
+        outcomes = (outcomes - {Outcome.THROUGH}) | (rest or frozenset({Outcome.THROUGH}))
+    return outcomes <= RAISING
 
 
 def _always(unit: Unit, handler: ast.ExceptHandler) -> bool:

@@ -18,6 +18,7 @@ _EXITS = {"__exit__": Risk.MEDIUM, "__aexit__": Risk.CRITICAL}
 _STACKS = ("contextlib.ExitStack().enter_context", "contextlib.AsyncExitStack().enter_context")
 _RETRY_CLASSES = frozenset({"tenacity.retry_if_exception_type", "tenacity.retry_if_not_exception_type"})
 _BACKOFF = frozenset({"backoff.on_exception"})
+_DEADLINES = frozenset({"asyncio.timeout", "asyncio.timeout_at", "async_timeout.timeout"})
 _RETRIES = lasts(_RETRY_CLASSES, _BACKOFF)
 
 
@@ -47,10 +48,17 @@ def suppressions(unit: Unit) -> list[Suppression]:
 
 def reaps(unit: Unit, body: list[ast.stmt]) -> bool:
     """Tell whether a block only awaits tasks on which `.cancel()` was called before."""
+    while len(body) == 1 and isinstance(body[0], ast.AsyncWith) and _is_deadline(unit, body[0]):
+        body = body[0].body
     awaited = [statement.value for statement in body if isinstance(statement, ast.Expr)]
     if len(awaited) != len(body) or not body:
         return False
     return all(isinstance(value, ast.Await) and _was_cancelled(unit, value.value) for value in awaited)
+
+
+def _is_deadline(unit: Unit, block: ast.AsyncWith) -> bool:
+    calls_only = [i.context_expr.func for i in block.items if isinstance(i.context_expr, ast.Call)]
+    return len(calls_only) == len(block.items) and all(unit.paths(func) & _DEADLINES for func in calls_only)
 
 
 def cancelled_before(unit: Unit, node: ast.expr) -> bool:
@@ -149,9 +157,11 @@ def _exit_methods(unit: Unit) -> Iterator[Suppression]:
             continue
         names = [arg.arg for arg in (*method.args.posonlyargs, *method.args.args)][1:]
         state = State(type_names=frozenset(names[:1]), held=frozenset(names[1:2]), is_current=False)
-        for returned in trace(unit, method.body, state).returns:
+        for returned, is_certain in trace(unit, method.body, state).returns:
             if returned.value is not None and judge(unit, returned.value, state, "") is Verdict.TRUE:
-                yield Suppression(node=returned, label=method.name, form="exit", risk=risk)
+                # Behind a test that we cannot read the exception may have been looked at.
+                chosen = risk if is_certain else Risk.MEDIUM
+                yield Suppression(node=returned, label=method.name, form="exit", risk=chosen)
 
 
 def _retries(unit: Unit) -> Iterator[Suppression]:

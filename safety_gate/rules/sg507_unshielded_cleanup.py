@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from safety_gate.cancellation.classes import CatchKind, frameworks
+from safety_gate.cancellation.delivery import is_shielded
 from safety_gate.cancellation.handlers import judgements, symbol
 from safety_gate.index import inside
 from safety_gate.rule import Rule
 from safety_gate.unit import Unit
 from safety_gate.violation import Risk, Violation
 
-_SCOPES = ("CancelScope", "move_on_after", "move_on_at", "fail_after", "fail_at")
 # These finish their work even in a cancelled scope.
 _SAFE = ("aclose", "aclose_forcefully", "cancel_shielded_checkpoint", "__aexit__")
 _WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
@@ -43,7 +43,7 @@ class UnshieldedCleanup(Rule):
         waits = [node for statement in body for node in inside(statement) if isinstance(node, _WAITS)]
         shields = any(_sets_shield(node) for statement in body for node in inside(statement))
         for node in sorted(waits, key=lambda node: (node.lineno, node.col_offset)):
-            if not shields and not _is_safe(node) and not _is_shielded(unit, node, body):
+            if not shields and not _is_safe(node) and not is_shielded(unit, node, body):
                 message = (
                     "This cleanup waits outside a shielded scope, so trio and anyio cancel it "
                     "again at once. Wrap it in "
@@ -65,28 +65,3 @@ def _is_safe(node: ast.AST) -> bool:
 
 def _sets_shield(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "shield" and isinstance(node.ctx, ast.Store)
-
-
-def _is_shielded(unit: Unit, node: ast.AST, body: Sequence[ast.stmt]) -> bool:
-    for parent in (node, *unit.index.ancestors(node)):
-        if isinstance(parent, ast.With | ast.AsyncWith) and any(
-            _shields(item.context_expr) for item in parent.items
-        ):
-            return True
-        if parent in body:
-            return False
-    return False
-
-
-def _shields(context: ast.expr) -> bool:
-    match context:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), keywords=keywords) if (
-            name in _SCOPES
-        ):
-            return any(
-                keyword.arg == "shield"
-                and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
-                for keyword in keywords
-            )
-        case _:
-            return False
