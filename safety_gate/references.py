@@ -24,7 +24,7 @@ _WATCHED_ROOTS = frozenset(
         "icecream",
         "os",
     }
-    | {"IPython", "debugpy", "code"}
+    | {"IPython", "debugpy"}
 )
 
 

@@ -14,7 +14,6 @@ _DEBUGGERS = frozenset(
     {
         "builtins.breakpoint",
         "sys.breakpointhook",
-        "code.interact",
         "icecream.ic",
         "icecream.install",
         "IPython.embed",
@@ -25,7 +24,6 @@ _DEBUGGERS = frozenset(
         for name in ("set_trace", "post_mortem", "pm", "run")
     }
     | {
-        "IPython.start_ipython",
         "debugpy.breakpoint",
         "debugpy.wait_for_client",
         "debugpy.listen",
@@ -49,7 +47,6 @@ class ForbiddenDebugger(Rule):
         "icecream",
         "IPython",
         "debugpy",
-        "code interact",
     )
 
     def check(self, unit: Unit) -> Iterator[Violation]:
@@ -57,6 +54,6 @@ class ForbiddenDebugger(Rule):
         for node, paths in [(call, paths) for call, paths in unit.calls_to(_LASTS)] + list(
             unit.shared(references)
         ):
-            for path in sorted(paths & _DEBUGGERS):
+            for path in sorted(paths & _DEBUGGERS)[:1]:
                 message = f"`{path.removeprefix('builtins.')}` stops the process for a debugger. Remove it."
                 yield self.violation(unit, node, message, symbol=path)
