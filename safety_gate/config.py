@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OWN_FILE: Final = "safety-gate.toml"
 PROJECT_FILE: Final = "pyproject.toml"
-DEFAULT_MAX_BYTES: Final = 2 * 1024 * 1024
+DEFAULT_MAX_BYTES: Final = 1024 * 1024
 
 _BOOLEANS = {
     "strict": "is_strict", "exception-is-broad": "exception_is_broad", "cli-guard-allowed": "allow_cli_guard",

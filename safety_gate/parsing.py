@@ -14,10 +14,18 @@ import warnings
 MAX_DEPTH = 1_500
 """Deepest tree that is handed to libcst: a sum of 1,500 terms takes 0.9 s, one of 20,000 over two minutes."""
 
-_MAX_UNSCREENED_CHARACTERS = 1_000_000
+MAX_NODES = 100_000
+"""Largest tree that is handed to libcst, which takes up to 4.6 KB a node. The largest module of the packages
+that the gate was judged on has 24,000."""
+
+_MAX_UNSCREENED_CHARACTERS = 300_000
 _MAX_UNSCREENED_CHAIN = 500
 _MAX_UNSCREENED_BRACKETS = 100
 _MARKS = re.compile(r"[()\[\]{}\n]|[-+*/%&|^@.~,:]|\bnot\b|\bif\b|\blambda\b|\bawait\b")
+_TOO_LARGE = (
+    f"The file has more than {MAX_NODES} syntax nodes, too many to be judged. "
+    "Split it, or give it the role generated."
+)
 _TOO_DEEP = "The code is nested too deeply to be judged. Split the expression."
 
 
@@ -75,8 +83,8 @@ def parse_verdict(text: str, screen: ast.Module | None) -> tuple[ast.Module, fro
     from safety_gate.lowering import lower
     from safety_gate.positions import place
 
-    if screen is not None and depth(screen) > MAX_DEPTH:
-        raise ParseError(_TOO_DEEP, None)
+    if screen is not None:
+        _refuse_giants(screen)
     try:
         module = libcst.parse_module(text)
     except libcst.ParserSyntaxError as error:
@@ -112,14 +120,17 @@ def code_point_columns(tree: ast.Module, lines: list[str]) -> None:
                 node.end_col_offset = len(end[: node.end_col_offset].decode("utf-8", "ignore"))
 
 
-def depth(tree: ast.AST) -> int:
-    """Return how many nodes lie over the deepest one."""
+def _refuse_giants(tree: ast.AST) -> None:
     level: list[ast.AST] = [tree]
-    count = 0
+    depth = count = 0
     while level:
-        count += 1
+        depth += 1
+        count += len(level)
+        if depth > MAX_DEPTH:
+            raise ParseError(_TOO_DEEP, None)
+        if count > MAX_NODES:
+            raise ParseError(_TOO_LARGE, None)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
-    return count
 
 
 def _line(text: str, libcst_line: int) -> int:

@@ -46,7 +46,7 @@ METADATA = frozenset(
         "dtype", "expiry", "expires_at", "expires_in", "exp", "state", "level", "index", "key_id",
         "hexdigest",
         "total", "usage", "created", "created_at", "updated_at", "pos", "lineno", "line", "column", "uuid",
-        "enabled",
+        "enabled", "scope", "scopes",
         "__class__", "__name__", "__qualname__", "__module__",
     }
 )  # fmt: skip

@@ -41,7 +41,7 @@ class UnshieldedCleanup(Rule):
         if not body or not isinstance(unit.index.function(body[0]), ast.AsyncFunctionDef):
             return
         waits = [node for statement in body for node in inside(statement) if isinstance(node, _WAITS)]
-        shields = any(_sets_shield(node) for statement in body for node in inside(statement))
+        shields = any(_sets_shield(unit, node) for statement in body for node in inside(statement))
         for node in sorted(waits, key=lambda node: (node.lineno, node.col_offset)):
             if not shields and not _is_safe(node) and not is_shielded(unit, node, body):
                 message = (
@@ -63,5 +63,8 @@ def _is_safe(node: ast.AST) -> bool:
             return False
 
 
-def _sets_shield(node: ast.AST) -> bool:
+def _sets_shield(unit: Unit, node: ast.AST) -> bool:
+    """Tell whether a scope is shielded here, or cancelled by the cleanup itself, so that it never waits."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "cancel":
+        return any(path.endswith("CancelScope()") for path in unit.paths(node.func.value))
     return isinstance(node, ast.Attribute) and node.attr == "shield" and isinstance(node.ctx, ast.Store)

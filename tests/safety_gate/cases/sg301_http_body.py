@@ -32,6 +32,10 @@ def streamed(url):
     return r.text, first  # expect: SG301
 
 
+def told_by_a_variable(client: httpx.Client, request, stream):
+    return client.send(request, stream=stream)
+
+
 def opened(url):
     with urlopen(url) as r:
         r.read(-1)  # expect: SG301
@@ -47,7 +51,8 @@ def error_body(url):
 
 
 def annotated(resp: httpx.Response, other: "httpx.Response | None"):
-    return resp.text, other.json()  # expect: SG301 SG301
+    first = resp.text, other.json()  # expect: SG301 SG301
+    return first, resp.content
 
 
 async def client(url):

@@ -1,6 +1,7 @@
 """Cases of SG501. `# advice:` marks a finding that does not fail."""
 import asyncio
 import contextlib
+import sys
 from asyncio import CancelledError as Stopped
 from contextlib import suppress
 
@@ -178,6 +179,83 @@ async def preserved(t, q, k):
         except Exception:
             pass
         raise err
+
+
+async def judged_on_real_trees(t, done, scope_of):
+    try:
+        await t
+    except asyncio.CancelledError:
+        if sys.version_info >= (3, 11) and (task := asyncio.current_task()) and task.cancelling():
+            raise
+    error = None
+    try:
+        await t
+    except BaseException as e:
+        error = e
+    if error:
+        raise error
+    try:
+        with scope_of.CancelScope(shield=True):
+            await t
+    except BaseException:  # advice: SG501
+        log("no cancellation from outside arrives here")
+
+
+class Converter:
+    def convert(self, error):
+        if isinstance(error, OSError):
+            raise RuntimeError("broken") from error
+        raise error
+
+    @staticmethod
+    def keep(error):
+        if not isinstance(error, Exception):
+            raise error
+
+    async def use(self, t):
+        try:
+            await t
+        except BaseException as e:
+            self.convert(e)
+        try:
+            await t
+        except BaseException as e:
+            self.keep(e)
+            log(e)
+
+    async def lose(self, t):
+        try:
+            await t
+        except BaseException as e:  # expect: SG501
+            self.forget(e)
+
+    def forget(self, error):
+        log(error)
+
+
+def done_callback(task: asyncio.Task):
+    try:
+        task.exception()
+    except asyncio.CancelledError:
+        pass
+
+
+async def cleanup_of_a_failure(t, connection):
+    try:
+        await t
+    except BaseException:
+        try:
+            await connection.close()
+        except BaseException:  # advice: SG501
+            pass
+        raise
+
+
+class MayTest:
+    async def __aexit__(self, kind, error, tb):
+        if self.is_ours(error):
+            return True  # advice: SG501
+        return False
 
 
 async def order(t):

@@ -35,6 +35,12 @@ async def shielded(resource):
     try:
         await resource.use()
     finally:
+        with anyio.CancelScope() as own:
+            own.cancel()
+            await resource.flush()
+    try:
+        await resource.use()
+    finally:
         await resource.aclose()
     try:
         await resource.use()
