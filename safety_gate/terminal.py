@@ -44,4 +44,5 @@ def progress() -> Generator[Callable[[int, int], None], None, None]:
     try:
         yield on_progress
     finally:
-        bar.stop()
+        if tasks:
+            bar.stop()
