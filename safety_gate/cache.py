@@ -47,20 +47,24 @@ class Cache:
         self._entries: dict[str, list[Any]] = self._read() if is_enabled else {}
         self._is_changed = False
 
-    def get(self, target: Target, data: bytes) -> FileReport | None:
-        """Return the verdict on this content of a target; None if there is none."""
+    def knows(self, target: Target) -> bool:
+        """Tell whether there is a verdict on some content of a target."""
+        return target.path in self._entries
+
+    def get(self, target: Target, digest: str) -> FileReport | None:
+        """Return the verdict on the content with this digest; None if there is none."""
         entry = self._entries.get(target.path)
-        if entry is None or entry[0] != _digest(target, data):
+        if entry is None or entry[0] != digest:
             return None
         try:
             return _restored(target.path, entry)
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
-    def put(self, target: Target, data: bytes, report: FileReport) -> None:
-        """Remember a verdict."""
-        if self._is_enabled:
-            self._entries[target.path] = [_digest(target, data), *_plain(report)]
+    def put(self, target: Target, digest: str | None, report: FileReport) -> None:
+        """Remember a verdict; one without a digest is on no content and is not remembered."""
+        if self._is_enabled and digest is not None:
+            self._entries[target.path] = [digest, *_plain(report)]
             self._is_changed = True
 
     def save(self) -> None:
@@ -109,7 +113,8 @@ class Cache:
         )
 
 
-def _digest(target: Target, data: bytes) -> str:
+def digest_of(target: Target, data: bytes) -> str:
+    """Return the digest of a content, and of what else about a target decides its verdict."""
     digest = hashlib.blake2b(data, digest_size=16)
     digest.update(f"\0{target.role.value}\0{target.module}".encode())
     return digest.hexdigest()

@@ -12,6 +12,7 @@ from safety_gate.discovery import Target, module_name
 from safety_gate.git import Revision, RevisionError
 from safety_gate.roles import Role, matches, role_of
 from safety_gate.runner import RunOptions, Task, judge, judge_all
+from safety_gate.source import SourceError, read_source
 from safety_gate.violation import Diagnostic, FileReport, Violation
 
 
@@ -23,35 +24,34 @@ class Compared:
     diagnostics: list[Diagnostic]
 
 
-def run_compared(
-    targets: Sequence[Target], contents: dict[str, bytes], config: Config, run: RunOptions
-) -> Compared:
+def run_compared(targets: Sequence[Target], config: Config, run: RunOptions) -> Compared:
     """Judge targets with `--changed`, `--base` or both."""
     chosen = list(targets)
     try:
         if run.changed is not None:
             revision = Revision(config.root, run.changed)
-            chosen = [
-                target for target in chosen if not revision.is_unchanged(target.path, contents[target.path])
-            ]
+            chosen = [target for target in chosen if not _is_unchanged(revision, target, config)]
         if run.base is None:
-            return Compared(reports=judge_all(chosen, contents, config, run), diagnostics=[])
-        return _against(Revision(config.root, run.base), chosen, contents, config, run)
+            return Compared(reports=judge_all(chosen, config, run), diagnostics=[])
+        return _against(Revision(config.root, run.base), chosen, config, run)
     except RevisionError as error:
         diagnostic = Diagnostic(rule="SG906", path=config.root.name or ".", line=None, message=str(error))
         return Compared(reports=[], diagnostics=[diagnostic])
 
 
-def _against(
-    revision: Revision, targets: Sequence[Target], contents: dict[str, bytes], config: Config, run: RunOptions
-) -> Compared:
-    same = [target for target in targets if revision.is_unchanged(target.path, contents[target.path])]
-    changed = [target for target in targets if target not in same]
-    reports = {report.path: report for report in judge_all(same, contents, config, run)}
-    current = {
-        target.path: judge(Task(target=target, data=contents[target.path], config=config, with_accepted=True))
-        for target in changed
-    }
+def _is_unchanged(revision: Revision, target: Target, config: Config) -> bool:
+    try:
+        return revision.is_unchanged(target.path, read_source(target.file, config.max_file_bytes))
+    except SourceError:
+        return False  # judging it reports why
+
+
+def _against(revision: Revision, targets: Sequence[Target], config: Config, run: RunOptions) -> Compared:
+    same = [target for target in targets if _is_unchanged(revision, target, config)]
+    unchanged = {target.path for target in same}
+    changed = [target for target in targets if target.path not in unchanged]
+    reports = {report.path: report for report in judge_all(same, config, run)}
+    current = {t.path: judge(Task(target=t, config=config, with_accepted=True)).report for t in changed}
     base = _base_violations(revision, changed, targets, config)
     judged = compare(base, [violation for report in current.values() for violation in report.violations])
     for path, report in current.items():
@@ -89,7 +89,9 @@ def _base_violations(
     for path, data in revision.contents([*known, *gone]).items():
         target = known.get(path) or _gone(path, config)
         if target.role in (Role.PRODUCTION, Role.CLI) and not matches(path, config.exclude):
-            found.extend(judge(Task(target=target, data=data, config=config, with_accepted=True)).violations)
+            found.extend(
+                judge(Task(target=target, data=data, config=config, with_accepted=True)).report.violations
+            )
     return found
 
 

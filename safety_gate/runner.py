@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safety_gate.cache import Cache
+from safety_gate.cache import Cache, digest_of
 from safety_gate.codes import rule_codes
 from safety_gate.config import Config, load_config
 from safety_gate.discovery import Target, discover
@@ -91,42 +92,41 @@ def check_paths(
     chosen = config or load_config(Path.cwd())
     run = options or RunOptions()
     found = discover([Path(path) for path in paths], chosen)
-    contents, unreadable = _read(found.targets, chosen)
-    diagnostics = [*found.diagnostics, *unreadable]
-    targets = [target for target in found.targets if target.path in contents]
-    if run.changed is not None or run.base is not None:
-        from safety_gate.comparison import run_compared
+    diagnostics = list(found.diagnostics)
+    targets = [target for target in found.targets if target.role in _JUDGED]
+    with _without_collector():
+        if run.changed is not None or run.base is not None:
+            from safety_gate.comparison import run_compared
 
-        compared = run_compared(targets, contents, chosen, run)
-        reports, diagnostics = compared.reports, [*diagnostics, *compared.diagnostics]
-    else:
-        reports = judge_all(targets, contents, chosen, run)
+            compared = run_compared(targets, chosen, run)
+            reports, diagnostics = compared.reports, [*diagnostics, *compared.diagnostics]
+        else:
+            reports = judge_all(targets, chosen, run)
     violations = tuple(violation for report in reports for violation in report.violations)
     violations = _exempted(violations, [report.path for report in reports], chosen, run)
     diagnostics += [diagnostic for report in reports for diagnostic in report.diagnostics]
     return Result(
-        violations=violations, diagnostics=tuple(sorted(diagnostics, key=lambda d: (d.path, d.line or 0,
-        d.message))),
-        unresolved_count=sum(report.unresolved_count for report in reports), file_count=len(found.targets),
+        violations=violations,
+        diagnostics=tuple(sorted(diagnostics, key=lambda d: (d.path, d.line or 0, d.message))),
+        unresolved_count=sum(report.unresolved_count for report in reports),
+        file_count=len(found.targets),
         root=chosen.root,
-    )  # fmt: skip
+    )
 
 
-def judge_all(
-    targets: Sequence[Target], contents: dict[str, bytes], config: Config, run: RunOptions
-) -> list[FileReport]:
+def judge_all(targets: Sequence[Target], config: Config, run: RunOptions) -> list[FileReport]:
     """Return a report for each target, from the cache or from a worker, in the order of the targets."""
     cache = Cache(config, is_enabled=run.use_cache)
     reports = {
-        target.path: cached
+        target.path: report
         for target in targets
-        if (cached := cache.get(target, contents[target.path])) is not None
+        if (report := _remembered(target, cache, config)) is not None
     }
     missing = [target for target in targets if target.path not in reports]
     done = len(reports)
-    for target, report in _judged(missing, contents, config, run.jobs):
-        reports[target.path] = report
-        cache.put(target, contents[target.path], report)
+    for target, judged in _judged(missing, config, run.jobs):
+        reports[target.path] = judged.report
+        cache.put(target, judged.digest, judged.report)
         done += 1
         if run.on_progress is not None:
             run.on_progress(done, len(targets))
@@ -136,35 +136,70 @@ def judge_all(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One file for a worker."""
+    """One file for a worker.
+
+    Attributes:
+        target: The file.
+        config: Its settings and limits.
+        data: Its content; None to read it.
+        with_accepted: See `engine.check_source`.
+    """
 
     target: Target
-    data: bytes
     config: Config
+    data: bytes | None = None
     with_accepted: bool = False
 
 
-def judge(task: Task) -> FileReport:
-    """Judge one file. Runs in a worker too."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict, and the digest of the content that it is on; no digest where the content could not be read."""
+
+    report: FileReport
+    digest: str | None
+
+
+def judge(task: Task) -> Judged:
+    """Judge one file. Runs in a worker too; reads the file there, so that only one content is held at a time."""
     from safety_gate.engine import check_source
 
     target = task.target
-    return check_source(
-        task.data, target.path, settings=task.config.settings, role=target.role, module=target.module,
+    try:
+        data = read_source(target.file, task.config.max_file_bytes) if task.data is None else task.data
+    except SourceError as error:
+        diagnostic = Diagnostic(rule="SG905", path=target.path, line=error.line, message=error.message)
+        return Judged(report=FileReport(path=target.path, diagnostics=(diagnostic,)), digest=None)
+    report = check_source(
+        data,
+        target.path,
+        settings=task.config.settings,
+        role=target.role,
+        module=target.module,
         with_accepted=task.with_accepted,
-    )  # fmt: skip
+    )
+    return Judged(report=report, digest=digest_of(target, data))
 
 
-def _judged(
-    targets: Sequence[Target], contents: dict[str, bytes], config: Config, jobs: int
-) -> Iterator[tuple[Target, FileReport]]:
+def _remembered(target: Target, cache: Cache, config: Config) -> FileReport | None:
+    if not cache.knows(target):
+        return None
+    try:
+        return cache.get(target, digest_of(target, read_source(target.file, config.max_file_bytes)))
+    except SourceError:
+        return None  # the worker meets the same error and reports it
+
+
+def _judged(targets: Sequence[Target], config: Config, jobs: int) -> Iterator[tuple[Target, Judged]]:
     plain = replace(config, exemptions=(), roles={})  # a worker needs the settings only
     # Largest first, one at a time: a big file at the end would leave the other workers idle.
-    ordered = sorted(targets, key=lambda target: -len(contents[target.path]))
-    tasks = (Task(target=target, data=contents[target.path], config=plain) for target in ordered)
+    ordered = sorted(targets, key=_size, reverse=True)
+    tasks = (Task(target=target, config=plain) for target in ordered)
     count = jobs or os.cpu_count() or 1
     if count == 1 or len(targets) < _MIN_PARALLEL_FILES:
-        yield from _serially(ordered, tasks)
+        for number, (target, task) in enumerate(zip(ordered, tasks, strict=True), 1):
+            yield target, judge(task)
+            if number % _COLLECT_EVERY == 0:
+                gc.collect()
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -175,40 +210,30 @@ def _judged(
         yield from zip(ordered, pool.map(judge, tasks, chunksize=4), strict=True)
 
 
-def _serially(targets: Sequence[Target], tasks: Iterable[Task]) -> Iterator[tuple[Target, FileReport]]:
-    # Trees are freed by reference count; the collector would walk millions of live nodes for nothing (a
-    # fifth of a run).
+def _size(target: Target) -> int:
+    try:
+        return target.file.stat().st_size
+    except OSError:
+        return 0
+
+
+@contextmanager
+def _without_collector() -> Generator[None, None, None]:
+    """Switch the cyclic collector off: trees are freed by reference count, and it would walk millions of live nodes."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        for number, (target, task) in enumerate(zip(targets, tasks, strict=True), 1):
-            yield target, judge(task)
-            if number % _COLLECT_EVERY == 0:
-                gc.collect()
+        yield
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _read(targets: Sequence[Target], config: Config) -> tuple[dict[str, bytes], list[Diagnostic]]:
-    contents: dict[str, bytes] = {}
-    diagnostics: list[Diagnostic] = []
-    for target in targets:
-        if target.role not in _JUDGED:
-            continue
-        try:
-            contents[target.path] = read_source(target.file, config.max_file_bytes)
-        except SourceError as error:
-            diagnostics.append(
-                Diagnostic(rule="SG905", path=target.path, line=error.line, message=error.message)
-            )
-    return contents, diagnostics
-
-
 def _exempted(
     violations: tuple[Violation, ...], paths: Sequence[str], config: Config, run: RunOptions
 ) -> tuple[Violation, ...]:
-    shown = tuple(violation for violation in violations if violation.risk > Risk.ACCEPTED)
+    floor = Risk.LOW if config.settings.is_strict else Risk.MEDIUM
+    shown = tuple(violation for violation in violations if violation.fails or violation.risk >= floor)
     if not config.exemptions:
         return tuple(sorted(shown, key=lambda violation: violation.order))
     import datetime
