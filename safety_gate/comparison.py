@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from safety_gate.config import Config
 from safety_gate.delta import compare, is_cancellation
@@ -96,6 +96,6 @@ def _base_violations(
 
 
 def _gone(path: str, config: Config) -> Target:
-    file = config.root / Path(path)
+    file = os.path.join(config.root, path)
     role = Role.PRODUCTION if config.is_isolated else role_of(path, config.roles)
-    return Target(file=file, path=path, role=role, module=module_name(file))
+    return Target(file=file, path=path, role=role, module=module_name(file, config))

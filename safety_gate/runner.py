@@ -91,7 +91,7 @@ def check_paths(
     """
     chosen = config or load_config(Path.cwd())
     run = options or RunOptions()
-    found = discover([Path(path) for path in paths], chosen)
+    found = discover(list(paths), chosen)
     diagnostics = list(found.diagnostics)
     targets = [target for target in found.targets if target.role in _JUDGED]
     with _without_collector():
@@ -212,7 +212,7 @@ def _judged(targets: Sequence[Target], config: Config, jobs: int) -> Iterator[tu
 
 def _size(target: Target) -> int:
     try:
-        return target.file.stat().st_size
+        return os.stat(target.file).st_size
     except OSError:
         return 0
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 import stat
-from pathlib import Path
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
@@ -23,7 +23,7 @@ class SourceError(Exception):
         self.line = line
 
 
-def read_source(path: Path, limit_bytes: int) -> bytes:
+def read_source(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
     """Read a regular file.
 
     Raises:
@@ -37,10 +37,8 @@ def read_source(path: Path, limit_bytes: int) -> bytes:
     raise SourceError("The file changed while it was read. Run the gate again when nothing writes to it.")
 
 
-def _read_once(path: Path, limit_bytes: int) -> bytes | None:
+def _read_once(path: str | os.PathLike[str], limit_bytes: int) -> bytes | None:
     try:
-        if path.is_symlink():
-            raise SourceError("The file is a symbolic link. Name its target, or exclude it.")
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
@@ -48,6 +46,8 @@ def _read_once(path: Path, limit_bytes: int) -> bytes | None:
             data = file.read(limit_bytes + 1)
             after = os.fstat(file.fileno())
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise SourceError("The file is a symbolic link. Name its target, or exclude it.") from None
         raise SourceError(f"The file cannot be read: {error.strerror or 'input error'}.") from None
     if len(data) > limit_bytes:
         raise SourceError(f"The file has more than {limit_bytes} bytes. Raise max-file-bytes or exclude it.")

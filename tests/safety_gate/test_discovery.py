@@ -77,7 +77,7 @@ def test_module_names_follow_packages(project: Project) -> None:
     project.write(src__pkg__sub__a="", script="")
     project.put("src/pkg/__init__.py", "")
     project.put("src/pkg/sub/__init__.py", "")
-    modules = {t.path: t.module for t in discover([Path()], isolated(project.root)).targets}
+    modules = {t.path: t.module for t in discover(["."], isolated(project.root)).targets}
     assert modules == {
         "script.py": "", "src/pkg/__init__.py": "pkg", "src/pkg/sub/__init__.py": "pkg.sub",
         "src/pkg/sub/a.py": "pkg.sub.a",
