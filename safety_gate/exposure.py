@@ -68,6 +68,9 @@ _BULK_CALLS = frozenset(
     {"builtins.locals", "builtins.vars", "builtins.globals", "sys.exc_info", "sys._getframe"}
 )
 
+_HARMLESS_ORIGINS = frozenset(
+    {"argparse.Namespace()", "pydantic.SecretStr()", "pydantic.SecretBytes()", "pydantic.types.SecretStr()"}
+)
 _MIN_SECRET_LENGTH = 16  # a shorter literal, or one with blanks, is a label and no secret
 
 
@@ -206,6 +209,8 @@ def _call(unit: Unit, node: ast.Call, hop: int) -> tuple[Exposure | None, list[a
     if "dataclasses.asdict" in paths and node.args and _is_bulk_root(node.args[0]):
         return Exposure(ExposureKind.BULK, "asdict"), []
     if isinstance(node.func, ast.Attribute):
+        if name == "get_secret_value":
+            return Exposure(ExposureKind.WORD, _name(node.func.value) or name), []
         if name in _BULK_METHODS and _is_bulk_root(node.func.value):
             return Exposure(ExposureKind.BULK, f"{_name(node.func.value)}.{name}"), []
         if name == "get" and node.args and "os.environ" not in unit.paths(node.func.value):
@@ -295,7 +300,8 @@ def _looks_secret(value: str | bytes) -> bool:
 
 
 def _is_harmless_origin(unit: Unit, name: ast.Name) -> bool:
-    return "argparse.Namespace()" in unit.paths(name)
+    """Tell whether a name is the parsed command line, or a wrapper that masks itself when it is shown."""
+    return bool(unit.paths(name) & _HARMLESS_ORIGINS)
 
 
 def _is_module(unit: Unit, name: ast.Name) -> bool:

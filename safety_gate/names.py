@@ -263,6 +263,7 @@ class Names:
         stack: list[tuple[ast.AST, ast.AST]] = [(expression, place)]
         while stack:
             node, parent = stack.pop()
+            ast.copy_location(node, place)  # its own position is one in the string
             self._index.parents[node] = self._index.parents[place] if node is expression else parent
             stack.extend((child, node) for child in ast.iter_child_nodes(node))
         return self._annotation(expression, hops + 1)

@@ -104,6 +104,8 @@ class Scopes:
         scope: ast.AST = start
         while True:
             bindings = table.get(scope)
+            if bindings and scope is start and _is_too_early(scope, bindings, node):
+                bindings = None  # in a module or class body a name is looked up further out until it is bound
             if bindings and (scope is start or not isinstance(scope, ast.ClassDef)):
                 is_own = scope is start or isinstance(start, _COMPREHENSIONS)
                 return self._reaching(bindings, node) if is_own else bindings
@@ -280,6 +282,13 @@ def _binding(node: ast.Name, target: ast.AST, parent: ast.AST, item: int | None)
             )
         case _:
             return Binding(kind=BindingKind.OTHER, node=node, position=_end(node))
+
+
+def _is_too_early(scope: ast.AST, bindings: Sequence[Binding], use: ast.AST) -> bool:
+    if not isinstance(scope, ast.Module | ast.ClassDef):
+        return False
+    here = _start(use)
+    return here != (0, 0) and all(binding.position > here for binding in bindings)
 
 
 def _blocks(node: ast.AST) -> list[list[ast.stmt]]:

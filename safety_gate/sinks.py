@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import dataclass
 
 from safety_gate.names import Paths
@@ -153,7 +154,9 @@ def _is_other(unit: Unit, path: str) -> bool:
     is_local_instance = (
         head.endswith("()") and unit.names.local_class(head) is not None and not _may_log(unit, head)
     )
-    return is_local_instance or path.startswith(("math.", "numpy.", "cmath.", "torch.", "builtins."))
+    root = path.partition(".")[0]
+    is_standard = root in sys.stdlib_module_names or root in ("distutils", "numpy", "torch")
+    return is_local_instance or (is_standard and root not in ("logging", "multiprocessing"))
 
 
 def _may_log(unit: Unit, head: str) -> bool:

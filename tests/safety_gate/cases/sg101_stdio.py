@@ -107,6 +107,10 @@ def walrus(x):
         print("ok")
 
 
+class Wraps:
+    print = staticmethod(print)  # expect: SG101
+
+
 class Printer:
     def print(self, text):
         return text

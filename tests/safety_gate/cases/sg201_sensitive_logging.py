@@ -6,11 +6,14 @@ import logging
 import math
 import sys
 import warnings
+from distutils import log as distutils_log
+from multiprocessing import log_to_stderr
 from string import Template
 
 import numpy as np
 import sentry_sdk
 import structlog
+from pydantic import SecretStr
 from loguru import logger as loguru_logger
 from opentelemetry import trace
 
@@ -18,6 +21,7 @@ from app.obs import LOGGER
 
 log = logging.getLogger(__name__)
 slog = structlog.get_logger()
+mp_logger = log_to_stderr()
 adapter = logging.LoggerAdapter(log, {})
 
 
@@ -118,6 +122,16 @@ def not_sinks(arguments, payload, message, secretary, tokenizer, num_uncertainty
 def parsed():
     arguments = argparse.ArgumentParser().parse_args()
     log.info("%s", arguments)
+
+
+def masked(password: SecretStr):
+    log.info("%s", password)
+    log.info("%s", password.get_secret_value())  # expect: SG201
+
+
+def other_logs(password):
+    distutils_log.info(password)
+    mp_logger.info(password)  # expect: SG201
 
 
 class Panel:
