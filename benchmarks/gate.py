@@ -52,8 +52,12 @@ def _rows(tree: Path) -> list[tuple[str, Measured]]:
             ("gate, cold, 2 processes", _run((*check[:-2], "2", "."), copy, before=lambda: _forget(copy)))
         )
         rows.append(("gate, warm", _run(check, copy)))
-        five = sorted(path.relative_to(copy).as_posix() for path in copy.rglob("*.py"))[:5]
-        rows.append(("gate, 5 files, no cache", _run((*GATE, "--isolated", "--no-cache", *five), copy)))
+        by_size = sorted(copy.rglob("*.py"), key=lambda path: path.stat().st_size)
+        middle = len(by_size) // 2
+        five = [path.relative_to(copy).as_posix() for path in by_size[middle - 2 : middle + 3]]
+        rows.append(
+            ("gate, 5 files of middle size, no cache", _run((*GATE, "--isolated", "--no-cache", *five), copy))
+        )
         quiet = copy / "quiet.py"
         quiet.write_text("x = 1\n", "utf-8")
         rows.append(
