@@ -16,7 +16,7 @@ from safety_gate.discovery import Target
 from safety_gate.violation import Diagnostic, FileReport, Risk, Violation
 
 DIRECTORY: Final = ".safety-gate-cache"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _MAX_AGE_S: Final = 30 * 24 * 3600.0
 _FIELDS: Final = (
     "rule",
@@ -44,6 +44,7 @@ class Cache:
         self._directory = config.root / DIRECTORY
         self._file = self._directory / f"{_fingerprint(config)}.json"
         self._is_enabled = is_enabled
+        self.words: tuple[frozenset[str], ...] = ()
         self._entries: dict[str, list[Any]] = self._read() if is_enabled else {}
         self._is_changed = False
 
@@ -67,6 +68,12 @@ class Cache:
             self._entries[target.path] = [digest, *_plain(report)]
             self._is_changed = True
 
+    def learn(self, words: tuple[frozenset[str], ...]) -> None:
+        """Remember the words that the rules need; see `quiet`."""
+        if self._is_enabled and words != self.words:
+            self.words = words
+            self._is_changed = True
+
     def save(self) -> None:
         """Write the file if anything was added. A read-only tree is no error: the run is only slower."""
         if not self._is_changed:
@@ -79,8 +86,12 @@ class Cache:
             ):
                 if not (self._directory / name).exists():
                     (self._directory / name).write_text(text, "utf-8")
-            self._replace(json.dumps({"format": _FORMAT, "entries": self._entries}, separators=(",", ":")))
+            self._replace(json.dumps(self._document(), separators=(",", ":")))
             self._prune()
+
+    def _document(self) -> dict[str, object]:
+        words = [sorted(entry) for entry in self.words]
+        return {"format": _FORMAT, "words": words, "entries": self._entries}
 
     def _replace(self, text: str) -> None:
         draft = self._file.with_suffix(f".{os.getpid()}.tmp")
@@ -102,15 +113,17 @@ class Cache:
             document: object = json.loads(self._file.read_bytes())
         except (OSError, ValueError, RecursionError):
             return {}
-        if not isinstance(document, dict):
+        known = cast(dict[str, Any], document) if isinstance(document, dict) else {}
+        entries: object = known.get("entries")
+        if known.get("format") != _FORMAT or not isinstance(entries, dict):
             return {}
-        known = cast(dict[str, Any], document)
-        entries = known.get("entries")
-        return (
-            cast(dict[str, list[Any]], entries)
-            if known.get("format") == _FORMAT and isinstance(entries, dict)
-            else {}
-        )
+        try:
+            self.words = tuple(
+                frozenset(map(str, row)) for row in cast(list[list[object]], known.get("words", []))
+            )
+        except TypeError:
+            return {}
+        return cast(dict[str, list[Any]], entries)
 
 
 def digest_of(target: Target, data: bytes) -> str:

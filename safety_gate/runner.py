@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from safety_gate.cache import Cache, digest_of
 from safety_gate.codes import rule_codes
 from safety_gate.config import Config, load_config
 from safety_gate.discovery import Target, discover
+from safety_gate.quiet import is_quiet
 from safety_gate.roles import Role
 from safety_gate.source import SourceError, read_source
 from safety_gate.violation import Diagnostic, FileReport, Risk, Violation
@@ -124,12 +126,16 @@ def judge_all(targets: Sequence[Target], config: Config, run: RunOptions) -> lis
     }
     missing = [target for target in targets if target.path not in reports]
     done = len(reports)
-    for target, judged in _judged(missing, config, run.jobs):
+    for target, judged in _judged(missing, cache.words, config, run.jobs):
         reports[target.path] = judged.report
         cache.put(target, judged.digest, judged.report)
         done += 1
         if run.on_progress is not None:
             run.on_progress(done, len(targets))
+    if missing and "safety_gate.engine" in sys.modules:
+        from safety_gate.engine import needed_words  # it is there already
+
+        cache.learn(needed_words(config.settings))
     cache.save()
     return [reports[target.path] for target in targets]
 
@@ -143,12 +149,14 @@ class Task:
         config: Its settings and limits.
         data: Its content; None to read it.
         with_accepted: See `engine.check_source`.
+        words: See `quiet`; empty if they are not known.
     """
 
     target: Target
     config: Config
     data: bytes | None = None
     with_accepted: bool = False
+    words: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,14 +169,16 @@ class Judged:
 
 def judge(task: Task) -> Judged:
     """Judge one file. Runs in a worker too; reads the file there, so that only one content is held at a time."""
-    from safety_gate.engine import check_source
-
     target = task.target
     try:
         data = read_source(target.file, task.config.max_file_bytes) if task.data is None else task.data
     except SourceError as error:
         diagnostic = Diagnostic(rule="SG905", path=target.path, line=error.line, message=error.message)
         return Judged(report=FileReport(path=target.path, diagnostics=(diagnostic,)), digest=None)
+    if task.words and is_quiet(data, task.words):
+        return Judged(report=FileReport(path=target.path), digest=digest_of(target, data))
+    from safety_gate.engine import check_source  # imports every rule, and few runs need it
+
     report = check_source(
         data,
         target.path,
@@ -189,11 +199,13 @@ def _remembered(target: Target, cache: Cache, config: Config) -> FileReport | No
         return None  # the worker meets the same error and reports it
 
 
-def _judged(targets: Sequence[Target], config: Config, jobs: int) -> Iterator[tuple[Target, Judged]]:
+def _judged(
+    targets: Sequence[Target], words: tuple[frozenset[str], ...], config: Config, jobs: int
+) -> Iterator[tuple[Target, Judged]]:
     plain = replace(config, exemptions=(), roles={})  # a worker needs the settings only
     # Largest first, one at a time: a big file at the end would leave the other workers idle.
     ordered = sorted(targets, key=_size, reverse=True)
-    tasks = (Task(target=target, config=plain) for target in ordered)
+    tasks = (Task(target=target, config=plain, words=words) for target in ordered)
     count = jobs or os.cpu_count() or 1
     if count == 1 or len(targets) < _MIN_PARALLEL_FILES:
         for number, (target, task) in enumerate(zip(ordered, tasks, strict=True), 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,7 +52,15 @@ def test_change_of_role_is_seen(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"{", b"[]", b'{"format":1,"entries":{"pkg/a.py":["x"]}}', b"\xff\xfe"]
+    "damage",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"format":2,"entries":{"pkg/a.py":["x"]}}',
+        b'{"format":2,"words":[1],"entries":{}}',
+        b"\xff\xfe",
+    ],
 )
 def test_damaged_cache_is_no_cache(project: Project, damage: bytes) -> None:
     project.write(pkg__a=PRINT)
@@ -93,12 +102,43 @@ def test_warm_run_imports_neither_libcst_nor_a_rule(project: Project) -> None:
         "import sys; from safety_gate.cli import main; code = main(['check', 'pkg']);"
         "print(code, 'libcst' in sys.modules, any(m.startswith('safety_gate.rules') for m in sys.modules))"
     )
-    import subprocess
-
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "1 False False"
+
+
+def test_new_file_without_a_word_of_the_rules_needs_no_rule(project: Project) -> None:
+    project.write(pkg__a=PRINT)
+    project.gate("check", "pkg")
+    project.write(pkg__b="x = 1\n")
+    code = (
+        "import sys; from safety_gate.cli import main; code = main(['check', 'pkg/b.py']);"
+        "print(code, 'safety_gate.engine' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "0 False"
+
+
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        (PRINT, "SG101"),
+        (SWALLOW, "SG501"),
+        ("\uff50\uff52\uff49\uff4e\uff54(1)\n", "SG101"),
+        ("def f(:\n", "SG905"),
+        ("x = 1\n\0", "SG905"),
+    ],
+    ids=["word", "words", "other-form", "syntax", "nul"],
+)
+def test_remembered_words_hide_nothing(project: Project, source: str, rule: str) -> None:
+    project.write(pkg__a=PRINT)
+    run()
+    project.write(pkg__b=source)
+    result = run("pkg/b.py")
+    assert [v.rule for v in result.violations] + [d.rule for d in result.diagnostics] == [rule]
 
 
 def test_two_jobs_find_what_one_finds(project: Project) -> None:
@@ -109,8 +149,6 @@ def test_two_jobs_find_what_one_finds(project: Project) -> None:
 
 
 def test_parallel_runs_do_not_harm_each_other(project: Project) -> None:
-    import subprocess
-
     for number in range(20):
         project.write(**{f"pkg__m{number}": PRINT})
     command = [sys.executable, "-m", "safety_gate", "check", "pkg"]
