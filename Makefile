@@ -8,7 +8,7 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test format lint types check bench bench-peers clean
+.PHONY: demo test format lint types gate check bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tramapy needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'
@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## the main job, on a real prompt file: make demo PROMPT=file
 	@$(BIN)/tramapy demo $(if $(PROMPT),"$(PROMPT)",)
 
-test: lint types check ## everything that CI runs
+test: lint types gate check ## everything that CI runs
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -30,6 +30,10 @@ types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pyright --pythonpath $(BIN)/python --verifytypes tramapy --ignoreexternal
+	$(BIN)/pyright --pythonpath $(BIN)/python --verifytypes safety_gate --ignoreexternal
+
+gate: $(STAMP) ## our own gate on our own sources
+	$(BIN)/safety-gate check safety_gate tramapy
 
 check: $(STAMP)
 	$(BIN)/coverage erase
@@ -50,4 +54,4 @@ bench-peers: ## the same against LiteLLM, in an environment of its own
 	.venv-peers/bin/python -W ignore -m benchmarks.peers
 
 clean:
-	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .coverage .coverage.*
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .safety-gate-cache .pytest_cache .coverage .coverage.*

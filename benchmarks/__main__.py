@@ -1,7 +1,7 @@
 """Run every benchmark that needs nothing but the project's own environment."""
 
-from benchmarks import attempt, breaker, dlp_rules, footprint
+from benchmarks import attempt, breaker, dlp_rules, footprint, gate
 
-for benchmark in (attempt, breaker, dlp_rules, footprint):
+for benchmark in (attempt, breaker, dlp_rules, footprint, gate):
     benchmark.main()
     print()

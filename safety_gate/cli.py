@@ -1,0 +1,205 @@
+"""The command `safety-gate`.
+
+`argparse`, not a CLI library: a pre-commit hook that has nothing to say should cost less than 60 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from safety_gate.codes import UnknownCodeError, exact, expand
+from safety_gate.config import Config, ConfigError, isolated, load_config
+from safety_gate.report import FORMATS, render
+from safety_gate.runner import Result, RunOptions, check_paths
+from safety_gate.violation import Diagnostic
+
+if TYPE_CHECKING:
+    import datetime
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: What follows the program's name; None for those of the process.
+
+    Returns:
+        0 when nothing fails, 1 when a finding does, 2 for a defective configuration or unreadable input.
+    """
+    options = _parser().parse_args(arguments)
+    command: str = options.command
+    try:
+        if command == "check":
+            return _check(options)
+        if command == "exempt":
+            return _exempt(options)
+        from safety_gate.catalogue import explain, list_rules
+
+        _write(sys.stdout, list_rules() if command == "list-rules" else explain(options.code))
+    except UnknownCodeError as error:
+        sys.stderr.write(f"safety-gate: {error}\n")
+        return 2
+    except ModuleNotFoundError as error:
+        if error.name not in ("libcst", "rich"):
+            raise
+        sys.stderr.write(
+            f"safety-gate: {error.name} is missing. Install it with: pip install 'tramapy[gate]'\n"
+        )
+        return 2
+    except BrokenPipeError:  # a pager that was closed is no failure of ours
+        sys.stderr.close()
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="safety-gate", description="A static safety gate for production Python."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="judge files and directories")
+    _add_scope(check)
+    check.add_argument("--format", choices=FORMATS, default="text", dest="format_name")
+    check.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
+    check.add_argument("--base", metavar="REV", help="only what is new or worse than in this revision fails")
+    check.add_argument("--changed", metavar="REV", help="only judge files that differ from this revision")
+    check.add_argument("--statistics", action="store_true", help="count the findings by rule")
+    check.add_argument("--no-progress", action="store_true")
+    exempt = commands.add_parser("exempt", help="write exemptions for what is there today")
+    _add_scope(exempt)
+    exempt.add_argument("--rationale", required=True, help="why this is right as it is")
+    exempt.add_argument("--owner", default="", help="who answers for it")
+    exempt.add_argument("--expires", type=_date, metavar="DATE")
+    explain = commands.add_parser("explain", help="show the page of a rule")
+    explain.add_argument("code")
+    commands.add_parser("list-rules", help="show all rules")
+    return parser
+
+
+def _add_scope(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="read this configuration, do not search for one"
+    )
+    parser.add_argument(
+        "--isolated", action="store_true", help="no configuration; every path is production code"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="judge unknown receivers; turn optional rules on"
+    )
+    parser.add_argument(
+        "--select", action="append", default=[], metavar="CODES", help="codes or groups, with commas"
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="CODES", help="codes or groups, with commas"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=None, metavar="N", help="worker processes; 0 for one per core"
+    )
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write remembered verdicts")
+
+
+def _check(options: argparse.Namespace) -> int:
+    result = _run(options)
+    text = _with_statistics(result, options)
+    output: Path | None = options.output
+    if output is not None:
+        output.write_text(text, "utf-8", errors="backslashreplace")
+    elif options.format_name == "text" and sys.stdout.isatty():
+        from safety_gate.terminal import show
+
+        show(result, with_statistics=options.statistics)
+    else:
+        _write(sys.stdout, text)
+    return result.exit_code
+
+
+def _with_statistics(result: Result, options: argparse.Namespace) -> str:
+    text = render(result, options.format_name)
+    if not options.statistics or options.format_name != "text":
+        return text
+    from safety_gate.report.text_format import statistics
+
+    return text + "".join(f"{line}\n" for line in statistics(result))
+
+
+def _run(options: argparse.Namespace) -> Result:
+    try:
+        config = _config(options)
+    except ConfigError as error:
+        return _defective(error.diagnostics)
+    run = RunOptions(
+        jobs=_jobs(options), use_cache=not options.no_cache, base=getattr(options, "base", None),
+        changed=getattr(options, "changed", None),
+    )  # fmt: skip
+    if sys.stderr.isatty() and not getattr(options, "no_progress", True):
+        from safety_gate.terminal import progress
+
+        with progress() as on_progress:
+            return check_paths(options.paths, config=config, options=replace(run, on_progress=on_progress))
+    return check_paths(options.paths, config=config, options=run)
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    jobs: int | None = options.jobs
+    return 0 if jobs is None else max(jobs, 0)
+
+
+def _defective(diagnostics: tuple[Diagnostic, ...]) -> Result:
+    return Result(violations=(), diagnostics=diagnostics, unresolved_count=0, file_count=0, root=Path.cwd())
+
+
+def _config(options: argparse.Namespace) -> Config:
+    config = isolated(Path.cwd()) if options.isolated else load_config(Path.cwd(), options.config)
+    settings = config.settings
+    names = _names(options.select)
+    selected, ignored = expand(names), expand(_names(options.ignore))
+    settings = replace(
+        settings, is_strict=settings.is_strict or options.strict, selected=selected or settings.selected,
+        enabled=tuple(sorted({*settings.enabled, *exact(names)})),
+        ignored=tuple(sorted({*settings.ignored, *ignored})),
+    )  # fmt: skip
+    return replace(config, settings=settings)
+
+
+def _names(values: Sequence[str]) -> list[str]:
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _exempt(options: argparse.Namespace) -> int:
+    from safety_gate.exempting import Reason, exempt
+
+    reason = Reason(rationale=options.rationale, owner=options.owner, expires=options.expires)
+    try:
+        config = _config(options)
+        run = RunOptions(jobs=_jobs(options), use_cache=not options.no_cache)
+        written = exempt(options.paths, config, run, reason)
+    except ConfigError as error:
+        _write(sys.stdout, render(_defective(error.diagnostics), "text"))
+        return 2
+    _write(
+        sys.stdout,
+        f"{written.entry_count} exemptions for {written.finding_count} findings in {written.file.name}\n",
+    )
+    return 0
+
+
+def _date(text: str) -> datetime.date:
+    import datetime
+
+    return datetime.date.fromisoformat(text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

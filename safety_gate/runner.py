@@ -1,0 +1,262 @@
+"""Check many files. The order lives here: discovery, cache, workers, comparison, exemptions."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from safety_gate.cache import Cache, digest_of
+from safety_gate.codes import rule_codes
+from safety_gate.config import Config, load_config
+from safety_gate.discovery import Target, discover
+from safety_gate.quiet import is_quiet
+from safety_gate.roles import Role
+from safety_gate.source import SourceError, read_source
+from safety_gate.violation import Diagnostic, FileReport, Risk, Violation
+
+if TYPE_CHECKING:
+    import datetime
+
+_MIN_PARALLEL_FILES = 40  # a worker costs about 0.1 s to start
+_COLLECT_EVERY = 200
+_JUDGED = (Role.PRODUCTION, Role.CLI)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run is done; none of it changes what is found.
+
+    Attributes:
+        jobs: Worker processes; 0 for one per core.
+        use_cache: Whether verdicts are remembered.
+        base: Compare with this revision.
+        changed: Only judge files that differ from this revision.
+        on_progress: Called with the number of files done and of all files.
+        today: For the expiry of exemptions; None for the date of the machine.
+    """
+
+    jobs: int = 1
+    use_cache: bool = True
+    base: str | None = None
+    changed: str | None = None
+    on_progress: Callable[[int, int], None] | None = None
+    today: datetime.date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a run found.
+
+    Attributes:
+        violations: In order; exempted ones are marked.
+        diagnostics: What could not be judged.
+        unresolved_count: Constructs that were passed over because a receiver is unknown.
+        file_count: Files that were looked at.
+        root: The directory that relative paths start from.
+    """
+
+    violations: tuple[Violation, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    unresolved_count: int
+    file_count: int
+    root: Path
+
+    @property
+    def exit_code(self) -> int:
+        """0 when nothing fails, 1 when a finding does, 2 when something could not be judged."""
+        if self.diagnostics:
+            return 2
+        return 1 if any(violation.fails for violation in self.violations) else 0
+
+
+def check_paths(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    config: Config | None = None,
+    options: RunOptions | None = None,
+) -> Result:
+    """Check files and directories.
+
+    Args:
+        paths: What to look at.
+        config: The configuration; None to search for one from the working directory upwards.
+        options: How the run is done.
+
+    Raises:
+        ConfigError: The configuration that was found is defective.
+    """
+    chosen = config or load_config(Path.cwd())
+    run = options or RunOptions()
+    found = discover(list(paths), chosen)
+    diagnostics = list(found.diagnostics)
+    targets = [target for target in found.targets if target.role in _JUDGED]
+    with _without_collector():
+        if run.changed is not None or run.base is not None:
+            from safety_gate.comparison import run_compared
+
+            compared = run_compared(targets, chosen, run)
+            reports, diagnostics = compared.reports, [*diagnostics, *compared.diagnostics]
+        else:
+            reports = judge_all(targets, chosen, run)
+    violations = tuple(violation for report in reports for violation in report.violations)
+    violations = _exempted(violations, [report.path for report in reports], chosen, run)
+    diagnostics += [diagnostic for report in reports for diagnostic in report.diagnostics]
+    return Result(
+        violations=violations,
+        diagnostics=tuple(sorted(diagnostics, key=lambda d: (d.path, d.line or 0, d.message))),
+        unresolved_count=sum(report.unresolved_count for report in reports),
+        file_count=len(found.targets),
+        root=chosen.root,
+    )
+
+
+def judge_all(targets: Sequence[Target], config: Config, run: RunOptions) -> list[FileReport]:
+    """Return a report for each target, from the cache or from a worker, in the order of the targets."""
+    cache = Cache(config, is_enabled=run.use_cache)
+    reports = {
+        target.path: report
+        for target in targets
+        if (report := _remembered(target, cache, config)) is not None
+    }
+    missing = [target for target in targets if target.path not in reports]
+    done = len(reports)
+    for target, judged in _judged(missing, cache.words, config, run.jobs):
+        reports[target.path] = judged.report
+        cache.put(target, judged.digest, judged.report)
+        done += 1
+        if run.on_progress is not None:
+            run.on_progress(done, len(targets))
+    if missing and "safety_gate.engine" in sys.modules:
+        from safety_gate.engine import needed_words  # it is there already
+
+        cache.learn(needed_words(config.settings))
+    cache.save()
+    return [reports[target.path] for target in targets]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One file for a worker.
+
+    Attributes:
+        target: The file.
+        config: Its settings and limits.
+        data: Its content; None to read it.
+        with_accepted: See `engine.check_source`.
+        words: See `quiet`; empty if they are not known.
+    """
+
+    target: Target
+    config: Config
+    data: bytes | None = None
+    with_accepted: bool = False
+    words: tuple[frozenset[str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict, and the digest of the content that it is on; no digest where the content could not be read."""
+
+    report: FileReport
+    digest: str | None
+
+
+def judge(task: Task) -> Judged:
+    """Judge one file. Runs in a worker too; reads the file there, so that only one content is held at a time."""
+    target = task.target
+    try:
+        data = read_source(target.file, task.config.max_file_bytes) if task.data is None else task.data
+    except SourceError as error:
+        diagnostic = Diagnostic(rule="SG905", path=target.path, line=error.line, message=error.message)
+        return Judged(report=FileReport(path=target.path, diagnostics=(diagnostic,)), digest=None)
+    if task.words and is_quiet(data, task.words):
+        return Judged(report=FileReport(path=target.path), digest=digest_of(target, data))
+    from safety_gate.engine import check_source  # imports every rule, and few runs need it
+
+    report = check_source(
+        data,
+        target.path,
+        settings=task.config.settings,
+        role=target.role,
+        module=target.module,
+        with_accepted=task.with_accepted,
+    )
+    return Judged(report=report, digest=digest_of(target, data))
+
+
+def _remembered(target: Target, cache: Cache, config: Config) -> FileReport | None:
+    if not cache.knows(target):
+        return None
+    try:
+        return cache.get(target, digest_of(target, read_source(target.file, config.max_file_bytes)))
+    except SourceError:
+        return None  # the worker meets the same error and reports it
+
+
+def _judged(
+    targets: Sequence[Target], words: tuple[frozenset[str], ...], config: Config, jobs: int
+) -> Iterator[tuple[Target, Judged]]:
+    plain = replace(config, exemptions=(), roles={})  # a worker needs the settings only
+    # Largest first, one at a time: a big file at the end would leave the other workers idle.
+    ordered = sorted(targets, key=_size, reverse=True)
+    tasks = (Task(target=target, config=plain, words=words) for target in ordered)
+    count = jobs or os.cpu_count() or 1
+    if count == 1 or len(targets) < _MIN_PARALLEL_FILES:
+        for number, (target, task) in enumerate(zip(ordered, tasks, strict=True), 1):
+            yield target, judge(task)
+            if number % _COLLECT_EVERY == 0:
+                gc.collect()
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(count, mp_context=context, initializer=gc.disable) as pool:
+        yield from zip(ordered, pool.map(judge, tasks, chunksize=4), strict=True)
+
+
+def _size(target: Target) -> int:
+    try:
+        return os.stat(target.file).st_size
+    except OSError:
+        return 0
+
+
+@contextmanager
+def _without_collector() -> Generator[None, None, None]:
+    """Switch the cyclic collector off: trees are freed by reference count, and it would walk millions of live nodes."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _exempted(
+    violations: tuple[Violation, ...], paths: Sequence[str], config: Config, run: RunOptions
+) -> tuple[Violation, ...]:
+    floor = Risk.LOW if config.settings.is_strict else Risk.MEDIUM
+    shown = tuple(violation for violation in violations if violation.fails or violation.risk >= floor)
+    if not config.exemptions:
+        return tuple(sorted(shown, key=lambda violation: violation.order))
+    import datetime
+
+    from safety_gate.exemptions import Scope, apply_exemptions
+
+    settings = config.settings
+    ran = [
+        code
+        for code in rule_codes()
+        if code not in settings.ignored and (not settings.selected or code in settings.selected)
+    ]
+    scope = Scope(paths=frozenset(paths), rules=frozenset(ran), today=run.today or datetime.date.today())
+    return apply_exemptions(shown, config.exemptions, scope)

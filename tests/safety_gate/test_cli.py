@@ -1,0 +1,118 @@
+"""The command: arguments, output, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from safety_gate import Role, RuleSettings, check_paths, check_source
+from safety_gate.cli import main
+from safety_gate.testing import assert_safe
+from tests.safety_gate.projects import PRINT, SWALLOW, Project
+
+
+def test_exit_codes(project: Project) -> None:
+    project.write(clean="x = 1\n", dirty=PRINT, broken="def f(:\n")
+    assert project.gate("check", "clean.py").returncode == 0
+    assert project.gate("check", "dirty.py").returncode == 1
+    assert project.gate("check", "broken.py").returncode == 2
+    assert project.gate("check", ".").returncode == 2
+
+
+def test_advice_does_not_fail(project: Project) -> None:
+    project.write(a="def f(g):\n    try:\n        g()\n    except BaseException:\n        pass\n")
+    report = project.report("a.py")
+    assert (report["exit_code"], [f["fails"] for f in report["findings"]]) == (0, [False])
+
+
+def test_defective_configuration_is_exit_2(project: Project) -> None:
+    project.configure("stric = true\n").write(a=PRINT)
+    report = project.report(".")
+    assert (report["exit_code"], report["findings"], report["errors"][0]["rule"]) == (2, [], "SG901")
+
+
+def test_selection_by_code_and_group(project: Project) -> None:
+    project.write(a=PRINT + SWALLOW)
+    assert {f["rule"] for f in project.report("--select", "no-print", ".")["findings"]} == {"SG101"}
+    assert {f["rule"] for f in project.report("--select", "SG1,SG5", ".")["findings"]} == {"SG101", "SG501"}
+    assert {f["rule"] for f in project.report("--ignore", "cancellation-rethrow", ".")["findings"]} == {
+        "SG101"
+    }
+    done = project.gate("check", "--select", "SG7", ".")
+    assert (done.returncode, "SG7" in done.stderr) == (2, True)
+
+
+def test_strict_turns_unknown_reads_into_findings(project: Project) -> None:
+    project.write(a="def f(x):\n    return x.read()\n")
+    assert project.report(".")["unresolved"] == 1
+    assert [f["rule"] for f in project.report("--strict", ".")["findings"]] == ["SG302"]
+
+
+def test_output_goes_to_a_file(project: Project) -> None:
+    project.write(a=PRINT)
+    done = project.gate("check", "--format", "sarif", "--output", "report.sarif", ".")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert json.loads((project.root / "report.sarif").read_text("utf-8"))["version"] == "2.1.0"
+
+
+def test_statistics_follow_the_report(project: Project) -> None:
+    project.write(a=PRINT + SWALLOW)
+    lines = project.gate("check", "--statistics", ".").stdout.splitlines()
+    assert [line.split()[:2] for line in lines[-2:]] == [["1", "SG101"], ["1", "SG501"]]
+
+
+def test_explain_shows_the_page(project: Project) -> None:
+    for name in ("SG101", "sg101", "forbidden-stdio"):
+        assert project.gate("explain", name).stdout.startswith("# SG101: forbidden-stdio\n")
+    assert project.gate("explain", "SG905").stdout.startswith("# SG905")
+    assert project.gate("explain", "SG000").returncode == 2
+
+
+def test_list_rules_shows_them_all(project: Project) -> None:
+    lines = project.gate("list-rules").stdout.splitlines()
+    assert len(lines) == 26
+    assert "optional" in next(line for line in lines if line.startswith("SG203"))
+
+
+def test_report_survives_a_narrow_encoding(project: Project) -> None:
+    project.put("a.py", 's = "µ"; print(s)\n')
+    command = [sys.executable, "-m", "safety_gate", "check", "a.py"]
+    env = {"PYTHONIOENCODING": "ascii", "PATH": ""}
+    done = subprocess.run(command, cwd=project.root, capture_output=True, env=env, check=False)
+    assert (done.returncode, b"\\xb5" in done.stdout) == (1, True)
+
+
+def test_main_returns_the_exit_code(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.write(a=PRINT)
+    assert main(["check", "--no-cache", "a.py"]) == 1
+    assert "SG101" in capsys.readouterr().out
+
+
+def test_usage_errors_are_exit_2(project: Project) -> None:
+    assert project.gate("check", "--format", "yaml").returncode == 2
+    assert project.gate().returncode == 2
+
+
+def test_api(project: Project) -> None:
+    project.write(a=PRINT)
+    assert [v.rule for v in check_source(PRINT, "a.py").violations] == ["SG101"]
+    assert check_source(PRINT, role=Role.TEST, settings=RuleSettings()).violations == ()
+    assert check_paths(["a.py"]).exit_code == 1
+
+
+def test_pytest_helper_fails_with_the_report(project: Project) -> None:
+    project.write(a=PRINT, b="x = 1\n")
+    assert_safe("b.py")
+    assert_safe("a.py", ignore=("SG1",), root=project.root)
+    with pytest.raises(AssertionError, match=r"a\.py:2:5: SG101"):
+        assert_safe("a.py")
+
+
+def test_neither_package_imports_the_other() -> None:
+    code = "import sys, safety_gate, safety_gate.engine\n"
+    code += "print([m for m in sys.modules if m.split('.')[0] in ('tramapy', 'libcst')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
