@@ -29,8 +29,8 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/pyright --pythonpath $(BIN)/python --verifytypes tramapy --ignoreexternal
-	$(BIN)/pyright --pythonpath $(BIN)/python --verifytypes safety_gate --ignoreexternal
+	PATH="$(abspath $(BIN)):$$PATH" pyright --verifytypes tramapy --ignoreexternal
+	PATH="$(abspath $(BIN)):$$PATH" pyright --verifytypes safety_gate --ignoreexternal
 
 gate: $(STAMP) ## our own gate on our own sources
 	$(BIN)/safety-gate check safety_gate tramapy

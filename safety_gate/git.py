@@ -32,8 +32,8 @@ class Revision:
         commit = self._run(
             ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], name
         )
-        self.commit = commit.decode().strip()
-        self.blobs = self._blobs()
+        self.commit: str = commit.decode().strip()
+        self.blobs: dict[str, str] = self._blobs()
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
         """Return the contents of some files of the revision."""

@@ -38,7 +38,7 @@ class Index:
     __slots__ = ("_kinds", "parents", "tree")
 
     def __init__(self, tree: ast.Module) -> None:
-        self.tree = tree
+        self.tree: ast.Module = tree
         self.parents: dict[ast.AST, ast.AST] = {}
         self._kinds: dict[type[ast.AST], list[ast.AST]] = {}
         self._walk()

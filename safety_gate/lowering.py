@@ -31,8 +31,8 @@ class Lowered:
     __slots__ = ("origins", "tree")
 
     def __init__(self, tree: ast.Module, origins: list[tuple[ast.AST, cst.CSTNode]]) -> None:
-        self.tree = tree
-        self.origins = origins
+        self.tree: ast.Module = tree
+        self.origins: list[tuple[ast.AST, cst.CSTNode]] = origins
 
 
 def lower(module: cst.Module) -> Lowered:

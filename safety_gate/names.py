@@ -49,7 +49,7 @@ class Names:
         self._index = index
         self.module = module
         package = module if is_package else module.rpartition(".")[0]
-        self.scopes = Scopes(index, package)
+        self.scopes: Scopes = Scopes(index, package)
         self._re_exports = sorted(re_exports.items(), key=lambda item: -len(item[0]))
         self._memo: dict[ast.AST, Paths] = {}
         self._attributes: dict[ast.ClassDef, dict[str, list[Binding]]] | None = None

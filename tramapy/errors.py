@@ -96,7 +96,7 @@ class ProviderError(TramapyError):
         self.status_code = status_code
         self.retry_after_s = retry_after_s
         self.failure_code = failure_code
-        self.counts_on_breaker = retryable if counts_on_breaker is None else counts_on_breaker
+        self.counts_on_breaker: bool = retryable if counts_on_breaker is None else counts_on_breaker
 
 
 class ProviderTimeoutError(ProviderError, TimeoutError):

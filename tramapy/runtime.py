@@ -26,7 +26,7 @@ T = TypeVar("T")
 class SystemClock:
     """The machine's monotonic clock. Wall time is never used: it jumps."""
 
-    now_s = staticmethod(time.monotonic)
+    now_s: staticmethod[[], float] = staticmethod(time.monotonic)
     """Return seconds from a fixed point."""
 
     def sleep(self, delay_s: float) -> None:

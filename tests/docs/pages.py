@@ -14,6 +14,9 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
 
+# a gate rule's page shows fragments to judge, not programs to run
+RUN_PAGES = tuple(page for page in PAGES if page.parent != DOCS / "rules")
+
 _FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,})(?P<info>.*)")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, blocks_of, page_id, run_block
+from tests.docs.pages import RUN_PAGES, blocks_of, page_id, run_block
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -44,7 +44,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(block.is_run for block in blocks_of(page))], ids=page_id
+    "page", [page for page in RUN_PAGES if any(block.is_run for block in blocks_of(page))], ids=page_id
 )
 def test_blocks_run_and_print_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("docs_page")
@@ -57,7 +57,7 @@ def test_blocks_run_and_print_what_the_page_says(page: Path, monkeypatch: pytest
             assert printed == block.code, f"{page_id(page)}:{block.line}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+@pytest.mark.parametrize("page", RUN_PAGES, ids=page_id)
 def test_blocks_that_do_not_run_say_why(page: Path) -> None:
     for block in blocks_of(page):
         if block.is_python and not block.is_run:

@@ -15,7 +15,7 @@ from tramapy.cli.events import EventsFormat, show_events
 
 __all__ = ["app"]
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="tramapy",
     help="Middleware between Python code and an LLM.",
     no_args_is_help=True,

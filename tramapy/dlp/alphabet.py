@@ -64,7 +64,7 @@ class Alphabet:
         for start, signature in zip(self._starts, signatures, strict=True):
             reading = Reading(bit=1 << len(classes), is_word=tells_words and start in WORDS)
             self._by_interval.append(classes.setdefault(signature, reading))
-        self.readings = tuple(classes.values())
+        self.readings: tuple[Reading, ...] = tuple(classes.values())
         self._bits = {chars: self._bits_of(chars) for chars in distinct}
 
     def read(self, code_point: int) -> Reading:

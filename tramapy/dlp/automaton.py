@@ -78,11 +78,11 @@ class State(dict[str, "Edge"]):
         super().__init__()
         self._automaton = automaton
         self.by_reading: dict[tuple[int, bool], Edge] = {}
-        self.threads = threads
-        self.context = context
-        self.is_idle = threads[0] == BETWEEN and automaton.first is not None
+        self.threads: tuple[int, ...] = threads
+        self.context: Context = context
+        self.is_idle: bool = threads[0] == BETWEEN and automaton.first is not None
         """Whether the scan may skip to the next character that a match can begin with."""
-        self.is_stuck = threads[0] == EMPTY_MATCH
+        self.is_stuck: bool = threads[0] == EMPTY_MATCH
         """Whether the pattern has matched nothing, for certain."""
 
     def __missing__(self, character: str) -> Edge:
@@ -125,12 +125,12 @@ class Automaton:
         self.first: re.Pattern[str] | None = None
         if not can_match_nothing:
             self.first = re.compile(render_set(program.first_characters(), Flavour.STDLIB))
-        self.visited_count = 0
+        self.visited_count: int = 0
         """How many instructions were visited to find transitions: all the work that is not a look-up."""
         self._lock = threading.Lock()
         self._states: dict[tuple[tuple[int, ...], Context], State] = {}
         self._idle: dict[str, State] = {}
-        self.cached_size = 0
+        self.cached_size: int = 0
         """How much is kept."""
         self._cache_size = cache_size
 

@@ -85,10 +85,10 @@ class Program:
         self.start = start
         self.assertions = assertions
         self._alphabet = alphabet
-        self.readings = alphabet.readings
-        self.end = Reading(bit=0, ends_line=True, ends_text=True)
+        self.readings: tuple[Reading, ...] = alphabet.readings
+        self.end: Reading = Reading(bit=0, ends_line=True, ends_text=True)
         newline = self.read("\n")
-        self.last_newline = Reading(bit=newline.bit, is_word=newline.is_word, ends_line=True)
+        self.last_newline: Reading = Reading(bit=newline.bit, is_word=newline.is_word, ends_line=True)
 
     @property
     def start_context(self) -> Context:

@@ -50,7 +50,7 @@ class Scanner:
         self._certain_end = 0
         self._spans: list[Span] = []
         self._holds_newline = False
-        self.has_empty_match = False
+        self.has_empty_match: bool = False
         """Whether the pattern matched nothing; the scan then stands still."""
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from tramapy.engine import reporting
@@ -28,6 +28,7 @@ from tramapy.hooks.dlp import (
     DlpContext,
 )
 from tramapy.hooks.event_model import RuntimeEvent
+from tramapy.hooks.operation import OperationCallContext
 from tramapy.messages import Message, ModelResponse, ToolDefinition
 from tramapy.resilience.budget import TokenBudget
 
@@ -75,46 +76,54 @@ class Operation:
         deadline_s: float | None = None,
     ) -> None:
         self.pipeline = pipeline
-        self.messages = checked_messages(messages)
-        self.model = checked_name("model", model)
-        self.routes = pipeline.routing.resolve(self.model, provider)
+        self.messages: tuple[Message, ...] = checked_messages(messages)
+        self.model: str = checked_name("model", model)
+        self.routes: tuple[ResolvedRoute, ...] = pipeline.routing.resolve(self.model, provider)
         self.is_stream = is_stream
-        self.service_interface = checked_name("service_interface", service_interface)
-        self.method_name = (
+        self.service_interface: str = checked_name("service_interface", service_interface)
+        self.method_name: str = (
             ("stream" if is_stream else "complete")
             if method_name is None
             else checked_name("method_name", method_name)
         )
-        self.correlation_id = (
+        self.correlation_id: str = (
             pipeline.new_id() if correlation_id is None else checked_name("correlation_id", correlation_id)
         )
-        self.workflow_run_id = (
+        self.workflow_run_id: str | None = (
             None if workflow_run_id is None else checked_name("workflow_run_id", workflow_run_id)
         )
-        self.data_classification = (
+        self.data_classification: DataClassification | None = (
             None
             if data_classification is None
             else checked_member("data_classification", data_classification, DataClassification)
         )
-        self.classification_source = (
+        self.classification_source: ClassificationSource | None = (
             None
             if classification_source is None
             else checked_member("classification_source", classification_source, ClassificationSource)
         )
-        self.tools = checked_tools(tools) if tools else ()
-        self.temperature = None if temperature is None else checked_number("temperature", temperature)
-        self.top_p = None if top_p is None else checked_number("top_p", top_p, maximum=1.0)
-        self.max_output_tokens = (
+        self.tools: tuple[ToolDefinition, ...] = checked_tools(tools) if tools else ()
+        self.temperature: float | None = (
+            None if temperature is None else checked_number("temperature", temperature)
+        )
+        self.top_p: float | None = None if top_p is None else checked_number("top_p", top_p, maximum=1.0)
+        self.max_output_tokens: int | None = (
             None if max_output_tokens is None else checked_count("max_output_tokens", max_output_tokens)
         )
-        self.instructions = None if instructions is None else checked_text("instructions", instructions)
-        self.timeout_s = pipeline.timeout_s if timeout_s is None else checked_seconds("timeout_s", timeout_s)
+        self.instructions: str | None = (
+            None if instructions is None else checked_text("instructions", instructions)
+        )
+        self.timeout_s: float | None = (
+            pipeline.timeout_s if timeout_s is None else checked_seconds("timeout_s", timeout_s)
+        )
         deadline_s = pipeline.deadline_s if deadline_s is None else checked_seconds("deadline_s", deadline_s)
-        self.started_s = pipeline.port.now_s()
+        self.started_s: float = pipeline.port.now_s()
         self.deadline_at_s = None if deadline_s is None else self.started_s + deadline_s
         self.attempt_count = 0
-        self.is_completed = False
-        self.budget = None if pipeline.token_budget is None else TokenBudget(pipeline.token_budget)
+        self.is_completed: bool = False
+        self.budget: TokenBudget | None = (
+            None if pipeline.token_budget is None else TokenBudget(pipeline.token_budget)
+        )
 
     def report_started(self) -> None:
         """Tell the observers that the operation begins."""
@@ -169,25 +178,25 @@ class Attempt:
     )
 
     def __init__(self, operation: Operation, route: ResolvedRoute, route_index: int) -> None:
-        self.pipeline = operation.pipeline
+        self.pipeline: Pipeline = operation.pipeline
         self.operation = operation
         self.route = route
         self.route_index = route_index
-        self.number = operation.attempt_count
+        self.number: int = operation.attempt_count
         operation.attempt_count += 1
         provider_id = route.provider.provider_id
-        self.context = call_context(operation, provider_id, self.number)
+        self.context: OperationCallContext = call_context(operation, provider_id, self.number)
         self.base: reporting.Base = {
             "correlation_id": operation.correlation_id,
             "provider_id": provider_id,
             "attempt": self.number,
         }
         self.started_event: RuntimeEvent | None = None
-        self.started_s = self.pipeline.port.now_s()
+        self.started_s: float = self.pipeline.port.now_s()
         self.first_chunk_s: float | None = None
-        self.notify = self.pipeline.observers.notify
-        self.is_heard = self.pipeline.observers.is_heard
-        self.is_reported = False
+        self.notify: Callable[[RuntimeEvent], None] = self.pipeline.observers.notify
+        self.is_heard: bool = self.pipeline.observers.is_heard
+        self.is_reported: bool = False
 
     def leave_out(self, paused_s: float) -> None:
         """Do not count time that was the consumer's."""

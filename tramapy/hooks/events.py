@@ -89,8 +89,8 @@ class ObserverChain:
             if getattr(type(observer), "provider_call_scope", None)
             not in (None, EngineEventObserver.provider_call_scope)
         )
-        self.is_heard = bool(self._sinks)
-        self.has_scopes = bool(self._scope_makers)
+        self.is_heard: bool = bool(self._sinks)
+        self.has_scopes: bool = bool(self._scope_makers)
 
     def notify(self, event: RuntimeEvent) -> None:
         """Hand one event to every observer, in order."""

@@ -46,11 +46,11 @@ class Permit:
     def __init__(
         self, provider_id: str, generation: int, is_probe: bool = False, half_opened: bool = False
     ) -> None:
-        self.provider_id = provider_id
-        self.generation = generation
-        self.is_probe = is_probe
-        self.half_opened = half_opened
-        self.is_settled = False
+        self.provider_id: str = provider_id
+        self.generation: int = generation
+        self.is_probe: bool = is_probe
+        self.half_opened: bool = half_opened
+        self.is_settled: bool = False
 
     def __repr__(self) -> str:
         return (
@@ -115,11 +115,11 @@ class Circuit:
         reopens_on_neutral: bool,
         now_s: Callable[[], float],
     ) -> None:
-        self.state = BreakerState.CLOSED
-        self.generation = 0
+        self.state: BreakerState = BreakerState.CLOSED
+        self.generation: int = 0
         # The generation while closed, else None: one attribute, so that reading it needs no lock.
         self.closed_generation: int | None = 0
-        self.open_until_s = 0.0
+        self.open_until_s: float = 0.0
         self._provider_id = provider_id
         self._tally = tally
         self._open_duration_s = open_duration_s

@@ -49,9 +49,9 @@ class ConsecutiveTally:
 
     __slots__ = ("_failure_count", "_failure_threshold")
 
-    slow_after_s = math.inf
+    slow_after_s: float = math.inf
     probe_count = 1
-    max_probe_s = math.inf
+    max_probe_s: float = math.inf
 
     def __init__(self, failure_threshold: int) -> None:
         self._failure_threshold = failure_threshold
@@ -95,9 +95,11 @@ class _RateTally:
         self._failure_rate = window.failure_rate
         self._slow_call_rate = window.slow_call_rate
         self._minimum_calls = window.minimum_calls
-        self.slow_after_s = math.inf if window.slow_call_duration_s is None else window.slow_call_duration_s
-        self.probe_count = window.half_open_permits
-        self.max_probe_s = window.max_probe_s
+        self.slow_after_s: float = (
+            math.inf if window.slow_call_duration_s is None else window.slow_call_duration_s
+        )
+        self.probe_count: int = window.half_open_permits
+        self.max_probe_s: float = window.max_probe_s
         self._call_count = self._failure_count = self._slow_count = 0
 
     def condemns(self, failure_count: int, slow_count: int) -> bool:
