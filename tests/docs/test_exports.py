@@ -68,3 +68,9 @@ def test_importing_tramapy_imports_nothing_heavy() -> None:
         for name in imported
         if name.startswith(("tramapy.cli.", "tramapy.testing", "tramapy.providers."))
     ]
+
+
+def test_names_that_are_imported_late_are_listed_and_others_are_refused() -> None:
+    assert dir(tramapy) == sorted(tramapy.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = tramapy.nothing

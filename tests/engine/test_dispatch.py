@@ -46,3 +46,12 @@ def test_to_give_back_twice_is_to_give_back_once() -> None:
     dispatch.release()
     dispatch.release()
     assert breaker_of(rig).state("p") is BreakerState.CLOSED
+
+
+def test_a_pause_before_the_first_piece_moves_the_start_alone() -> None:
+    _, operation = rig_and_operation()
+    attempt = Dispatch(operation).begin()
+    started_s = attempt.started_s
+    attempt.leave_out(2.0)
+    assert attempt.started_s == started_s + 2.0
+    assert attempt.first_chunk_s is None
