@@ -313,3 +313,17 @@ def test_a_cancelled_task_says_nothing(async_driver: Driver, caplog) -> None:
     async_driver.run(main)
     assert caught
     assert rig.names[-1] == "operation.completed"
+
+
+@pytest.mark.parametrize("entry", ["complete", "stream"])
+def test_a_tool_name_that_the_model_made_up_is_in_no_event_and_no_error(driver: Driver, entry: str) -> None:
+    call = ToolCall(id="c1", name=ARGUMENT, arguments_json=f'{{"q": "{ARGUMENT}"}}')
+    rig = driver.rig([ModelResponse(tool_calls=[call])] * 2, dlp=RULES)
+    getattr(rig, entry)(**{key: OPTIONS[key] for key in ("tools",)})
+    assert [event["tool_name"] for event in rig.attributes_of("dlp.redacted")] == ["unregistered_tool"]
+    failing = driver.rig([ModelResponse(tool_calls=[call])], dlp=raises(ValueError(RAISED)))
+    with pytest.raises(DlpInspectionError, match="unregistered_tool") as caught:
+        getattr(failing, entry)()
+    assert_no_canary(
+        CANARIES, caught.value.with_traceback(None), rig.observer.events, failing.observer.events
+    )

@@ -18,6 +18,7 @@ from tramapy import (
     TextPart,
     TokenUsage,
     ToolCall,
+    ToolDefinition,
 )
 
 CONTENT = DlpContentLocation.MODEL_RESPONSE_CONTENT
@@ -64,7 +65,7 @@ def test_every_slot_is_inspected_once_where_it_stands(driver: Driver) -> None:
 def test_every_redaction_is_evidence_of_its_place(driver: Driver) -> None:
     ledger = Ledger()
     rig = driver.rig([FULL], dlp=Words(), dlp_redaction_audit=ledger)
-    rig.complete()
+    rig.complete(tools=[ToolDefinition(name="lookup")])
     assert [context.content_location for context, _ in ledger.records] == [
         CONTENT,
         REFUSAL,
@@ -83,10 +84,12 @@ def test_every_redaction_is_evidence_of_its_place(driver: Driver) -> None:
 
 def test_a_tool_name_that_could_be_text_is_not_in_an_event(driver: Driver) -> None:
     rig = driver.rig(
-        [ModelResponse(tool_calls=[tool_call("secret", name="not a name, but a secret")])], dlp=Words()
+        [ModelResponse(tool_calls=[tool_call("secret", name="not a name, but a secret")])] * 2, dlp=Words()
     )
     rig.complete()
-    assert rig.attributes_of("dlp.redacted")[0]["tool_name"] == "unlabelled"
+    rig.complete(tools=[ToolDefinition(name="not a name, but a secret")])
+    names = [event["tool_name"] for event in rig.attributes_of("dlp.redacted")]
+    assert names == ["unregistered_tool", "unlabelled"]
 
 
 def test_clean_slots_leave_the_very_same_response(driver: Driver) -> None:
@@ -127,7 +130,7 @@ def test_a_failure_in_any_slot_withholds_the_whole_answer(
 def test_a_failure_in_arguments_names_the_tool(driver: Driver) -> None:
     rig = driver.rig([ModelResponse(tool_calls=[tool_call("x")])], dlp=Scripted(raising(ValueError())))
     with pytest.raises(DlpInspectionError, match="of provider 'p', tool 'lookup'"):
-        rig.complete()
+        rig.complete(tools=[ToolDefinition(name="lookup")])
 
 
 def test_adjacent_text_parts_are_one_run(driver: Driver) -> None:

@@ -117,11 +117,12 @@ def made() -> dict[str, list[RuntimeEvent]]:
         "circuit_half_opened": [reporting.circuit_half_opened("c1", "p")],
         "circuit_rejected": [reporting.circuit_rejected("c1", "p", route_index=0, retry_after_s=1.5)],
         "dlp_redacted": [
-            reporting.dlp_redacted(BASE, dlp_context(tool), DlpRedaction("r", 1)) for tool in (None, "lookup")
+            reporting.dlp_redacted(BASE, dlp_context(tool), DlpRedaction("r", 1), tool)
+            for tool in (None, "lookup")
         ],
         "dlp_inspection_failed": [
-            reporting.dlp_inspection_failed(BASE, dlp_context(None), "rejected", None),
-            reporting.dlp_inspection_failed(BASE, dlp_context("lookup"), "rejected", ValueError()),
+            reporting.dlp_inspection_failed(BASE, dlp_context(None), "rejected", None, None),
+            reporting.dlp_inspection_failed(BASE, dlp_context("lookup"), "rejected", ValueError(), "lookup"),
         ],
         "tool_result_rejected": each(
             reporting.tool_result_rejected,

@@ -65,7 +65,11 @@ def inspection_error(attempt: Attempt, context: DlpContext, callback: str, error
         return error
     if isinstance(error, DlpInspectionError):
         if attempt.is_heard:
-            attempt.notify(reporting.dlp_inspection_failed(attempt.base, context, "rejected", error))
+            attempt.notify(
+                reporting.dlp_inspection_failed(
+                    attempt.base, context, "rejected", error, attempt.tool_label(context)
+                )
+            )
         return error
     attempt.diagnose("dlp", callback, error)
     return fail_inspection(attempt, context, "interceptor_failed", error)
@@ -87,7 +91,9 @@ async def audited(attempt: Attempt, context: DlpContext, redactions: Sequence[Dl
             raise fail_inspection(attempt, context, "audit_failed", error) from None
     if attempt.is_heard:
         for redaction in redactions:
-            attempt.notify(reporting.dlp_redacted(attempt.base, context, redaction))
+            attempt.notify(
+                reporting.dlp_redacted(attempt.base, context, redaction, attempt.tool_label(context))
+            )
 
 
 async def settled(attempt: Attempt, result: object) -> object:
@@ -110,11 +116,16 @@ def fail_inspection(
 ) -> DlpInspectionError:
     """Announce a failed inspection and return the error to raise, in fixed words."""
     if attempt.is_heard:
-        attempt.notify(reporting.dlp_inspection_failed(attempt.base, context, reason_code, error))
+        attempt.notify(
+            reporting.dlp_inspection_failed(
+                attempt.base, context, reason_code, error, attempt.tool_label(context)
+            )
+        )
     where = f"{context.content_type.name} at {context.content_location.name}"
     whose = "" if context.provider_id is None else f" of provider {context.provider_id!r}"
-    if context.tool_name is not None:
-        whose += f", tool {reporting.safe_label(context.tool_name)!r}"
+    label = attempt.tool_label(context)
+    if label is not None:
+        whose += f", tool {label!r}"
     return DlpInspectionError(f"{_REASONS[reason_code]} ({where}{whose}); the text was withheld")
 
 

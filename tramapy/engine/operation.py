@@ -268,6 +268,18 @@ class Attempt:
         """Say to a DLP interceptor what it looks at; provider and model only for what the model said."""
         return dlp_context(self, content_type, location, tool_name)
 
+    def tool_label(self, context: DlpContext) -> str | None:
+        """Return the name that events and errors may give a tool.
+
+        A result's tool was run by the caller, who knows its name. One that the model proposes may be any text:
+        it is named only where the operation declares it.
+        """
+        name = context.tool_name
+        if name is None or context.content_type is DlpContentType.TOOL_RESULT:
+            return None if name is None else reporting.safe_label(name)
+        is_declared = any(tool.name == name for tool in self.operation.tools)
+        return reporting.safe_label(name) if is_declared else reporting.UNREGISTERED_TOOL
+
     def diagnose(self, extension_point: str, callback: str, error: BaseException) -> None:
         """Hand an original failure to the privileged observers, before its text is dropped."""
         if not self.pipeline.diagnostics:

@@ -39,6 +39,7 @@ _KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (ConfigurationError, "configuration"),
 )
 _USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
+UNREGISTERED_TOOL = "unregistered_tool"
 _SAFE_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+\-]{0,127}\Z")
 
 
@@ -243,9 +244,11 @@ def circuit_rejected(
     return make_trusted_event(catalogue.CIRCUIT_REJECTED, attributes)
 
 
-def dlp_redacted(base: Base, context: DlpContext, redaction: DlpRedaction) -> RuntimeEvent:
+def dlp_redacted(
+    base: Base, context: DlpContext, redaction: DlpRedaction, tool_label: str | None
+) -> RuntimeEvent:
     attributes: Base = {
-        **_dlp_base(base, context),
+        **_dlp_base(base, context, tool_label),
         "rule_id": redaction.rule_id,
         "replacement_count": redaction.replacement_count,
     }
@@ -253,9 +256,9 @@ def dlp_redacted(base: Base, context: DlpContext, redaction: DlpRedaction) -> Ru
 
 
 def dlp_inspection_failed(
-    base: Base, context: DlpContext, reason_code: str, error: BaseException | None
+    base: Base, context: DlpContext, reason_code: str, error: BaseException | None, tool_label: str | None
 ) -> RuntimeEvent:
-    attributes: Base = {**_dlp_base(base, context), "reason_code": reason_code}
+    attributes: Base = {**_dlp_base(base, context, tool_label), "reason_code": reason_code}
     if error is not None:
         attributes["error_type"] = type(error).__name__
     return make_trusted_event(catalogue.DLP_INSPECTION_FAILED, attributes)
@@ -299,12 +302,12 @@ def budget_limit_exceeded(
     return make_trusted_event(definition, attributes)
 
 
-def _dlp_base(base: Base, context: DlpContext) -> Base:
+def _dlp_base(base: Base, context: DlpContext, tool_label: str | None) -> Base:
     attributes: Base = {
         **base,
         "content_type": context.content_type.value,
         "content_location": context.content_location.value,
     }
-    if context.tool_name is not None:
-        attributes["tool_name"] = safe_label(context.tool_name)
+    if tool_label is not None:
+        attributes["tool_name"] = tool_label
     return attributes
