@@ -138,3 +138,35 @@ def test_repr_shows_sizes_and_never_text(value: object) -> None:
 def test_a_token_count_is_an_int_or_none(count: object) -> None:
     with pytest.raises(TypeError, match=r"TokenUsage\.input_tokens takes an int or None"):
         TokenUsage(input_tokens=count)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: Message.user([CANARY]), id="text-for-part"),
+        pytest.param(lambda: Message.user([{"type": "text", "text": CANARY}]), id="dict-for-part"),
+        pytest.param(lambda: Message(role="tool", content=CANARY), id="text-for-role"),
+        pytest.param(lambda: Message(role=MessageRole.USER, content_parts=CANARY), id="text-for-parts"),
+        pytest.param(lambda: Message(role=MessageRole.TOOL, content="x", tool_name=5), id="tool-name"),
+        pytest.param(lambda: Message.assistant("x", tool_calls=[{"name": CANARY}]), id="dict-for-call"),
+        pytest.param(lambda: ModelResponse(content_parts=[CANARY]), id="response-part"),
+        pytest.param(lambda: ModelResponse(refusal=[CANARY]), id="refusal"),
+        pytest.param(lambda: ModelResponse(reasoning={"a": CANARY}), id="reasoning"),
+        pytest.param(lambda: ModelResponse(model=[CANARY]), id="model"),
+        pytest.param(lambda: ModelResponse(response_id=5), id="response-id"),
+        pytest.param(lambda: ModelResponse(usage=None), id="usage"),
+        pytest.param(lambda: ModelResponse(finish_reason="stop"), id="finish-reason"),
+        pytest.param(lambda: ModelResponse(tool_calls=[{"name": CANARY}]), id="response-call"),
+        pytest.param(lambda: TextPart(None), id="part"),
+        pytest.param(lambda: ToolCall(id=None, name="x", arguments_json="{}"), id="call-id"),
+        pytest.param(lambda: ToolCall(id="1", name="x", arguments_json={"a": CANARY}), id="arguments"),
+        pytest.param(lambda: ToolDefinition(name=None), id="definition"),
+        pytest.param(lambda: ToolDefinition(name="x", input_schema=CANARY), id="schema"),
+        pytest.param(lambda: ImagePart(data=10, mime_type="image/png"), id="image"),
+        pytest.param(lambda: ImagePart(url=5), id="url"),
+    ],
+)
+def test_a_slot_of_the_wrong_type_is_refused_without_its_text(make) -> None:
+    with pytest.raises(TypeError, match=r"takes|is a") as caught:
+        make()
+    assert CANARY not in str(caught.value)

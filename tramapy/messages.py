@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, TypeAlias, TypedDict, Unpack
 
+from tramapy.values import each, instance, optional_text, text
+
 __all__ = [
     "NO_USAGE",
     "Chunk",
@@ -62,6 +64,9 @@ class TextPart:
 
     text: str
 
+    def __post_init__(self) -> None:
+        text("TextPart.text", self.text)
+
     def __repr__(self) -> str:
         return f"TextPart(<{len(self.text)} characters>)"
 
@@ -85,7 +90,12 @@ class ImagePart:
     def __post_init__(self) -> None:
         if (self.data is None) == (self.url is None):
             raise ValueError("ImagePart takes exactly one of data and url")
+        optional_text("ImagePart.mime_type", self.mime_type)
+        optional_text("ImagePart.url", self.url)
+        instance("ImagePart.detail", self.detail, ImageDetail, "for example ImageDetail.AUTO")
         if self.data is not None:
+            if not isinstance(self.data, (bytes, bytearray, memoryview)):
+                raise TypeError(f"ImagePart.data takes bytes, not {type(self.data).__name__}")
             object.__setattr__(self, "data", bytes(self.data))
             if not self.data:
                 raise ValueError("ImagePart.data is empty; pass the bytes of an encoded image")
@@ -108,12 +118,18 @@ class ToolCall:
     name: str
     arguments_json: str
 
+    def __post_init__(self) -> None:
+        text("ToolCall.id", self.id)
+        text("ToolCall.name", self.name)
+        text("ToolCall.arguments_json", self.arguments_json)
+
     def replace(self, *, arguments_json: str) -> ToolCall:
         """Return a copy with other arguments."""
         return ToolCall(id=self.id, name=self.name, arguments_json=arguments_json)
 
     def __repr__(self) -> str:
-        return f"ToolCall(id={self.id!r}, name={self.name!r}, <{len(self.arguments_json)} characters>)"
+        # id and name are a model's words too, and may be anything
+        return f"ToolCall(name=<{len(self.name)} characters>, <{len(self.arguments_json)} characters>)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -123,6 +139,14 @@ class ToolDefinition:
     name: str
     description: str = ""
     input_schema: Mapping[str, object] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+    def __post_init__(self) -> None:
+        text("ToolDefinition.name", self.name)
+        text("ToolDefinition.description", self.description)
+        if not isinstance(self.input_schema, Mapping):
+            raise TypeError(
+                f"ToolDefinition.input_schema takes a mapping, not {type(self.input_schema).__name__}"
+            )
 
     def __repr__(self) -> str:
         return f"ToolDefinition(name={self.name!r})"
@@ -160,12 +184,15 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.content, str):
-            raise TypeError(f"Message.content takes a str, not {type(self.content).__name__}")
-        object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+        instance("Message.role", self.role, MessageRole, "for example MessageRole.USER")
+        text("Message.content", self.content)
+        optional_text("Message.tool_call_id", self.tool_call_id)
+        optional_text("Message.tool_name", self.tool_name)
+        if self.tool_calls != ():
+            object.__setattr__(self, "tool_calls", _tool_calls("Message", self.tool_calls))
         if self.content_parts is None:
             return
-        object.__setattr__(self, "content_parts", tuple(self.content_parts))
+        object.__setattr__(self, "content_parts", _parts("Message", self.content_parts))
         if self.content and not self.content.isspace():
             raise ValueError(
                 "Message takes content or content_parts, not both; move the text into a TextPart"
@@ -285,12 +312,20 @@ class ModelResponse:
     response_id: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.content, str):
-            raise TypeError(f"ModelResponse.content takes a str, not {type(self.content).__name__}")
-        object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+        text("ModelResponse.content", self.content)
+        optional_text("ModelResponse.refusal", self.refusal)
+        optional_text("ModelResponse.reasoning", self.reasoning)
+        optional_text("ModelResponse.model", self.model)
+        optional_text("ModelResponse.response_id", self.response_id)
+        instance("ModelResponse.usage", self.usage, TokenUsage, "for example TokenUsage()")
+        instance(
+            "ModelResponse.finish_reason", self.finish_reason, FinishReason, "for example FinishReason.STOP"
+        )
+        if self.tool_calls != ():
+            object.__setattr__(self, "tool_calls", _tool_calls("ModelResponse", self.tool_calls))
         if self.content_parts is None:
             return
-        object.__setattr__(self, "content_parts", tuple(self.content_parts))
+        object.__setattr__(self, "content_parts", _parts("ModelResponse", self.content_parts))
         if self.content and not self.content.isspace():
             raise ValueError("ModelResponse takes content or content_parts, not both")
 
@@ -305,7 +340,7 @@ class ModelResponse:
             for name, text in (("refusal", self.refusal), ("reasoning", self.reasoning))
             if text is not None
         )
-        return f"ModelResponse({size}{extras}, model={self.model!r}, finish_reason={self.finish_reason.name})"
+        return f"ModelResponse({size}{extras}, finish_reason={self.finish_reason.name})"
 
 
 class ModelRequestFields(TypedDict, total=False):
@@ -384,6 +419,16 @@ class CompletedChunk:
 
 
 Chunk: TypeAlias = TextChunk | ToolCallChunk | CompletedChunk
+
+
+def _parts(owner: str, parts: Iterable[ContentPart]) -> tuple[ContentPart, ...]:
+    return each(
+        f"{owner}.content_parts", parts, (TextPart, ImagePart), "give TextPart(...) or ImagePart(...)"
+    )
+
+
+def _tool_calls(owner: str, calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    return each(f"{owner}.tool_calls", calls, (ToolCall,), "give ToolCall(...)")
 
 
 def _size(content: str, parts: tuple[ContentPart, ...] | None, tool_calls: tuple[ToolCall, ...]) -> str:

@@ -110,3 +110,22 @@ def test_a_bad_rule_id_is_refused_and_never_repeated(rule_id: str, complaint: st
 def test_a_rule_id_is_a_str() -> None:
     with pytest.raises(TypeError, match="a DLP rule id is a str, not a int"):
         check_rule_id(5)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_text_that_decides_what_it_equals_becomes_a_plain_one() -> None:
+    class Sly(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = str.__hash__
+
+    result = DlpResult(Sly("[X]"))
+    assert type(result.sanitized_text) is str
+    assert result.sanitized_text == "[X]"
+
+
+def test_a_tool_limit_is_named_by_a_str() -> None:
+    with pytest.raises(TypeError, match="a key that is a int"):
+        ToolResultFilteringSettings(max_aggregate_text_length_by_tool={1: 5})

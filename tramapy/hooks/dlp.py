@@ -142,7 +142,8 @@ class DlpResult:
         # through the slots themselves: this runs for every text, and a frozen dataclass's own way costs thrice
         if not isinstance(sanitized_text, str):
             raise TypeError(f"DlpResult.sanitized_text takes a str, not {type(sanitized_text).__name__}")
-        _set_text(self, sanitized_text)
+        # an exact str: a subclass decides for itself what it equals, and equality decides what is released
+        _set_text(self, sanitized_text if type(sanitized_text) is str else str.__str__(sanitized_text))
         listed = tuple(redactions)
         for redaction in listed:
             if not isinstance(redaction, DlpRedaction):
@@ -318,6 +319,10 @@ class ToolResultFilteringSettings:
         _check_limit("default_max_aggregate_text_length", self.default_max_aggregate_text_length)
         limits = dict(self.max_aggregate_text_length_by_tool)
         for tool_name, limit in limits.items():
+            if not isinstance(tool_name, str):
+                raise TypeError(
+                    f"max_aggregate_text_length_by_tool has a key that is a {type(tool_name).__name__}, no str"
+                )
             if not tool_name or tool_name != tool_name.strip():
                 raise ValueError(
                     "max_aggregate_text_length_by_tool has a tool name that is blank or has blanks around it"
