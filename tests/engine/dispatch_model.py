@@ -143,7 +143,7 @@ class _Run:
             if outcome.kind in ("permanent", "defect", "refused"):
                 return self._end(outcome.kind, number)
             if outcome.kind == "inner-open":
-                self.last_rejection = "inner"
+                self.last_rejection = name
                 return False
             if outcome.kind == "timeout" and self._is_late():
                 return self._end("deadline", self.last_failure)

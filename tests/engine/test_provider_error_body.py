@@ -9,6 +9,8 @@ import pytest
 from tests.drivers import Driver
 from tests.engine.doubles import Diagnostics, FailingLedger, Ledger, Scripted, Words, down, raising, retries
 from tramapy import (
+    CircuitBreakerOpenError,
+    ConfigurationError,
     DlpContentLocation,
     DlpContentType,
     DlpInspectionError,
@@ -17,6 +19,7 @@ from tramapy import (
     ProviderFailureCode,
     ProviderTimeoutError,
     ResponseTooLargeError,
+    TramapyError,
 )
 from tramapy.testing import ScriptedProvider, assert_no_canary
 
@@ -163,3 +166,75 @@ def test_notes_were_not_inspected_so_they_go(driver: Driver) -> None:
     with pytest.raises(ProviderError, match="plain") as caught:
         rig.complete()
     assert_no_canary(CANARY, caught.value.with_traceback(None))
+
+
+class WithBody(ProviderError):
+    def __init__(self, message: str, body: object) -> None:
+        super().__init__(message)
+        self.body = body
+
+
+class Wordy(ProviderError):
+    def __str__(self) -> str:
+        return "plain"
+
+
+class Broken(ProviderError):
+    def __str__(self) -> str:
+        raise ValueError(CANARY)
+
+
+class Bare(ProviderError):
+    def __init__(self) -> None:
+        Exception.__init__(self, CANARY)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(WithBody("plain", CANARY), id="attribute"),
+        pytest.param(Wordy(CANARY), id="own-str-over-dirty-args"),
+        pytest.param(Broken("plain"), id="str-raises"),
+        pytest.param(Bare(), id="no-super-init"),
+        pytest.param(ProviderError("plain", status_code=CANARY), id="status"),
+        pytest.param(ProviderError("plain", retryable=True, retry_after_s=CANARY), id="hint"),
+        pytest.param(ProviderError("plain", failure_code=CANARY), id="failure-code"),
+        pytest.param(ExceptionGroup("g", [WithBody("plain", CANARY)]), id="leaf-of-a-group"),
+        pytest.param(ResponseTooLargeError("plain", limit_bytes=CANARY, read_bytes=2), id="too-large"),
+        pytest.param(CircuitBreakerOpenError(CANARY, 1.0), id="inner-breaker"),
+        pytest.param(ConfigurationError(f"bad {CANARY}"), id="configuration"),
+    ],
+)
+def test_what_was_not_inspected_does_not_stay_on_an_error(driver: Driver, error: Exception) -> None:
+    rig = driver.rig([error], dlp=MASK, retry=retries(0))
+    with pytest.raises(TramapyError) as caught:
+        rig.complete()
+    assert_no_canary(CANARY, caught.value.with_traceback(None), rig.observer.events)
+
+
+@pytest.mark.parametrize(
+    "error", [Bare(), ProviderError("x", failure_code="y"), ProviderError("x", status_code="z")]
+)
+def test_an_error_with_unusable_fields_is_a_defect(driver: Driver, error: ProviderError) -> None:
+    rig = driver.rig([error], retry=retries(2))
+    with pytest.raises(ProviderError, match="fields have the wrong type or are missing") as caught:
+        rig.complete()
+    assert not caught.value.retryable
+    assert rig.clock.sleeps == ()
+
+
+def test_a_body_that_was_too_large_keeps_its_sizes(driver: Driver) -> None:
+    rig = driver.rig([ResponseTooLargeError("plain", limit_bytes=1, read_bytes=2)], dlp=MASK)
+    with pytest.raises(ResponseTooLargeError) as caught:
+        rig.complete()
+    assert (caught.value.limit_bytes, caught.value.read_bytes) == (1, 2)
+
+
+def test_a_shared_error_is_not_changed_by_its_judgement(driver: Driver) -> None:
+    error = ProviderError("down", retryable=True)
+    error.__cause__ = ConfigurationError("x")
+    rig = driver.rig([error], retry=retries(0))
+    with pytest.raises(ProviderError) as caught:
+        rig.complete()
+    assert error.counts_on_breaker
+    assert not caught.value.counts_on_breaker

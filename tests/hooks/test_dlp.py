@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tramapy import DlpRedaction, DlpResult
+from tramapy import DlpRedaction, DlpResult, ToolResultFilteringSettings
 from tramapy.hooks.dlp import check_rule_id
 
 

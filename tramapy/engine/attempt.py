@@ -17,9 +17,10 @@ from tramapy.engine import reporting
 from tramapy.engine.answer import inspect_response
 from tramapy.engine.drafts import model_request
 from tramapy.engine.interception import intercept_request, intercept_response
+from tramapy.engine.limits import check_deadline, limit_s
 from tramapy.engine.operation import Attempt
 from tramapy.engine.outgoing import inspect_instructions, inspect_messages
-from tramapy.engine.provider_call import call_provider, check_deadline, limit_s, require
+from tramapy.engine.provider_call import call_provider, require
 from tramapy.errors import TokenBudgetExceededError
 from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.event_model import RuntimeEvent

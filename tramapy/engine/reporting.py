@@ -182,7 +182,7 @@ def attempt_failed(
     if isinstance(error, ProviderError):
         attributes["failure_code"] = error.failure_code.value
         if error.status_code is not None:
-            attributes["status_code"] = error.status_code
+            attributes["status_code"] = int(error.status_code)
     return make_trusted_event(catalogue.ATTEMPT_FAILED, attributes)
 
 

@@ -10,9 +10,10 @@ from typing import TypeVar, cast
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.engine.answer import inspect_response, inspect_tool_call
 from tramapy.engine.attempt import conclude, prepare
+from tramapy.engine.limits import check_deadline, expired
 from tramapy.engine.operation import Attempt
 from tramapy.engine.port import ChunkSource, Signal
-from tramapy.engine.provider_call import check_deadline, expired, failed_call
+from tramapy.engine.provider_failure import failed_call
 from tramapy.engine.stream_dlp import InspectedText
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
 from tramapy.hooks.diagnostics import report_secondary_failure

@@ -1,0 +1,43 @@
+"""How long an attempt may take, and the error for a limit that passed: the attempt's own or the operation's."""
+
+from __future__ import annotations
+
+from tramapy.engine.operation import Attempt
+from tramapy.errors import DeadlineExceededError, ProviderTimeoutError, TramapyError
+
+__all__ = ["check_deadline", "expired", "limit_s"]
+
+
+def limit_s(attempt: Attempt) -> float | None:
+    """Return how long the provider may take now: the attempt's timeout, or less where the deadline is near."""
+    operation = attempt.operation
+    if operation.deadline_at_s is None:
+        return operation.timeout_s
+    left_s = max(operation.deadline_at_s - attempt.pipeline.port.now_s(), 0.0)
+    return left_s if operation.timeout_s is None else min(left_s, operation.timeout_s)
+
+
+def expired(attempt: Attempt, passed_limit_s: float | None) -> TramapyError:
+    """Return the error for a limit that passed: the deadline's if it was the rest of it, else the attempt's.
+
+    The clock is not asked: the limit ran on the event loop's own, which may differ by its resolution.
+    """
+    operation = attempt.operation
+    if passed_limit_s is not None and (operation.timeout_s is None or passed_limit_s < operation.timeout_s):
+        return _deadline_error(operation.attempt_count)
+    return ProviderTimeoutError(
+        f"Provider {attempt.route.provider.provider_id!r} took longer than timeout_s={operation.timeout_s}"
+    )
+
+
+def check_deadline(attempt: Attempt) -> None:
+    """Raise `DeadlineExceededError` where the operation's deadline has passed."""
+    deadline_at_s = attempt.operation.deadline_at_s
+    if deadline_at_s is not None and attempt.pipeline.port.now_s() >= deadline_at_s:
+        raise _deadline_error(attempt.operation.attempt_count)
+
+
+def _deadline_error(attempt_count: int) -> DeadlineExceededError:
+    return DeadlineExceededError(
+        f"The operation's deadline_s passed at attempt {attempt_count}; raise deadline_s, or lower timeout_s"
+    )
