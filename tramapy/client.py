@@ -272,7 +272,17 @@ class ChunkStream(_Stream):
         self._close("closed")
 
     def _close(self, reason: CancelReason) -> None:
-        run_sync(self._engine_stream.close(reason))
+        failure: BaseException
+        try:
+            run_sync(self._engine_stream.close(reason))
+        except BaseException as error:
+            failure = detached(error)
+        else:
+            return
+        try:
+            raise failure
+        finally:
+            del failure
 
 
 class AsyncChunkStream(_Stream):
@@ -286,7 +296,7 @@ class AsyncChunkStream(_Stream):
     async def __aexit__(
         self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        await self._engine_stream.close(_reason(error))
+        await self._close(_reason(error))
 
     def __aiter__(self) -> Self:
         return self
@@ -308,7 +318,20 @@ class AsyncChunkStream(_Stream):
 
     async def aclose(self) -> None:
         """Stop here; does nothing to a stream at its end."""
-        await self._engine_stream.close("closed")
+        await self._close("closed")
+
+    async def _close(self, reason: CancelReason) -> None:
+        failure: BaseException
+        try:
+            await self._engine_stream.close(reason)
+        except BaseException as error:
+            failure = detached(error)
+        else:
+            return
+        try:
+            raise failure
+        finally:
+            del failure
 
 
 def _explained(error: BaseException, options: CallOptions) -> BaseException:

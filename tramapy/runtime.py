@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tramapy.cancellation import is_cancellation
+from tramapy.cancellation import is_cancellation, leaves
 from tramapy.engine.port import Answer, ChunkSource, Signal
 from tramapy.errors import ConfigurationError, TramapyError
 from tramapy.hooks.clock import Clock
@@ -76,32 +77,37 @@ class AsyncPort:
         provider made of it.
         """
         baseline = self.cancel_count()
+        limit: _TaskLimit | CancelScope | None = None
         try:
             if limit_s is None:
                 return await answer(request)
-            with self._limit(limit_s):
+            limit = self._limit(limit_s)
+            with limit:
                 return await answer(request)
-        except Exception:
-            await self._let_caller_win(baseline)
-            raise
-        await self._let_caller_win(baseline)
+        except (Exception, BaseExceptionGroup) as error:
+            await self._judge(error, limit, baseline)
+        await self._let_caller_win(baseline, None)
         return Signal.EXPIRED
 
     async def next_chunk(self, source: ChunkSource, limit_s: float | None) -> object:
         """Pull one piece; the scope of a limit is left before the piece is handed on."""
         pull: Callable[[], Awaitable[object]] = source.__anext__
         baseline = self.cancel_count()
+        limit: _TaskLimit | CancelScope | None = None
         try:
             if limit_s is None:
                 return await pull()
-            with self._limit(limit_s):
+            limit = self._limit(limit_s)
+            with limit:
                 return await pull()
         except StopAsyncIteration:
-            return Signal.ENDED
-        except Exception:
-            await self._let_caller_win(baseline)
-            raise
-        await self._let_caller_win(baseline)
+            if limit is None or not limit.cancel_called:
+                # a source may take a cancellation for its end
+                await self._let_caller_win(baseline, None)
+                return Signal.ENDED
+        except (Exception, BaseExceptionGroup) as error:
+            await self._judge(error, limit, baseline)
+        await self._let_caller_win(baseline, None)
         return Signal.EXPIRED
 
     async def close_source(self, source: ChunkSource, budget_s: float) -> bool:
@@ -122,8 +128,10 @@ class AsyncPort:
         task = self._asyncio_task()
         return 0 if task is None else task.cancelling()
 
-    async def checkpoint(self, baseline: int | None) -> None:
+    async def checkpoint(self, baseline: int | None, error: BaseException | None = None) -> None:
         """Raise a cancellation that a hook swallowed: asyncio delivers one only once."""
+        if error is not None and _miscounts(error):
+            return
         task = self._asyncio_task()
         if task is None:
             await sys.modules["trio"].lowlevel.checkpoint_if_cancelled()
@@ -136,25 +144,35 @@ class AsyncPort:
             await self._yield_to_loop(0)
             raise self._cancelled_error
 
-    async def _let_caller_win(self, baseline: int) -> None:
+    async def _judge(
+        self,
+        error: Exception | BaseExceptionGroup[BaseException],
+        limit: _TaskLimit | CancelScope | None,
+        baseline: int,
+    ) -> None:
+        """Raise what a provider raised, unless it is what the provider made of a limit's cancellation."""
+        if limit is None or not limit.cancel_called or _holds_exit(error):
+            await self._let_caller_win(baseline, error)
+            raise error
+
+    async def _let_caller_win(self, baseline: int, error: BaseException | None) -> None:
         """Raise a cancellation of the caller's that came with a failure; it may not be delivered yet."""
         await self.checkpoint(None)
-        await self.checkpoint(baseline)
+        await self.checkpoint(baseline, error)
 
     def _limit(self, limit_s: float) -> _TaskLimit | CancelScope:
         """Make a context that cancels its body after `limit_s` seconds, and swallows that cancellation."""
-        loop = self._asyncio_loop()
-        if loop is None:
+        task = self._asyncio_task()
+        if task is None:
             return self._trio_scope(limit_s, shield=False)
-        task = self._current_task()
-        assert task is not None  # noqa: S101  # asyncio runs every coroutine in a task
+        loop = task.get_loop()
         return _TaskLimit(task, loop, loop.time() + limit_s, self._cancelled_error)
 
     def _shield(self, budget_s: float) -> CancelScope:
-        loop = self._asyncio_loop()
-        if loop is None:
+        task = self._asyncio_task()
+        if task is None:
             return self._trio_scope(budget_s, shield=True)
-        return self._scope(deadline=loop.time() + budget_s, shield=True)
+        return self._scope(deadline=task.get_loop().time() + budget_s, shield=True)
 
     def _trio_scope(self, limit_s: float, *, shield: bool) -> CancelScope:
         """Make trio's own scope: it costs half of one through anyio, 7.5 µs against 16.7."""
@@ -163,6 +181,7 @@ class AsyncPort:
         return scope
 
     def _asyncio_task(self) -> asyncio.Task[Any] | None:
+        """Return asyncio's task; None on trio, also where trio is a guest of asyncio's loop."""
         return None if self._asyncio_loop() is None else self._current_task()
 
 
@@ -172,7 +191,7 @@ class _TaskLimit:
     It runs out only while the task waits, so its cancellation is always delivered, and always counted back.
     """
 
-    __slots__ = ("_cancelled_error", "_handle", "_is_expired", "_loop", "_task", "_when_s")
+    __slots__ = ("_cancelled_error", "_handle", "_loop", "_task", "_when_s", "cancel_called")
 
     def __init__(
         self,
@@ -185,7 +204,7 @@ class _TaskLimit:
         self._loop = loop
         self._when_s = when_s
         self._cancelled_error = cancelled_error
-        self._is_expired = False
+        self.cancel_called = False
 
     def __enter__(self) -> None:
         self._handle = self._loop.call_at(self._when_s, self._expire)
@@ -195,14 +214,52 @@ class _TaskLimit:
     ) -> bool:
         """Swallow the cancellation if the deadline sent one; one of the caller's with it is still counted."""
         self._handle.cancel()
-        if not self._is_expired:
+        if not self.cancel_called:
             return False
         self._task.uncancel()
         return isinstance(error, self._cancelled_error)
 
     def _expire(self) -> None:
-        self._is_expired = True
+        self.cancel_called = True
         self._task.cancel()
+
+
+def _holds_exit(error: BaseException) -> bool:
+    return any(isinstance(leaf, (KeyboardInterrupt, SystemExit, GeneratorExit)) for leaf in leaves(error))
+
+
+def _miscounts(error: BaseException) -> bool:
+    """Tell whether asyncio's count of cancellations may be one too high after `error`.
+
+    Before 3.13 a `TaskGroup` whose child fails while its body has ended cancels its own task and does not take
+    that back. It raises a group, which stands in what its caller makes of it; the count proves nothing then.
+    A task group of anyio's counts right.
+    """
+    if sys.version_info >= (3, 13):
+        return False
+    from asyncio import TaskGroup
+
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        link = pending.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        if _passed(link, TaskGroup.__aexit__.__code__) and isinstance(link, BaseExceptionGroup):
+            return True
+        pending += [link.__cause__, link.__context__]
+    return False
+
+
+def _passed(error: BaseException, code: CodeType) -> bool:
+    """Tell whether an error has been raised through a function."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code is code:
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 class SyncPort:
@@ -250,7 +307,7 @@ class SyncPort:
         """Return 0: a thread has no cancellations to count."""
         return 0
 
-    async def checkpoint(self, baseline: int | None) -> None:
+    async def checkpoint(self, baseline: int | None, error: BaseException | None = None) -> None:
         """Do nothing: a thread is interrupted by an exception, wherever it stands."""
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from tests.drivers import HELLO, Driver
-from tests.engine.doubles import Diagnostics, OnRequest, OnResponse, Words, down, raising, retries
+from tests.engine.doubles import Diagnostics, OnRequest, OnResponse, Words, breaker_of, down, raising, retries
 from tramapy import (
     CircuitBreakerSettings,
     CompositeOperationInterceptor,
@@ -23,6 +23,7 @@ from tramapy import (
     ProviderError,
     Route,
 )
+from tramapy.resilience.breaker import BreakerState
 from tramapy.testing import ScriptedProvider
 
 
@@ -235,6 +236,27 @@ def test_any_sequence_of_messages_will_do(driver: Driver) -> None:
     )
     rig.complete()
     assert contents(provider) == ["other"]
+
+
+class Lazy(collections.UserList[Message]):
+    """A sequence that raises a provider's error while it is read."""
+
+    def __iter__(self) -> Iterator[Message]:
+        raise down()
+
+
+def test_a_sequence_that_fails_while_it_is_read_is_the_interceptors_failure(driver: Driver) -> None:
+    provider = ScriptedProvider(["answer"], repeat_last=True)
+    rig = driver.rig(
+        provider,
+        interceptors=[OnRequest(Lazy)],
+        retry=retries(3),
+        circuit_breaker=CircuitBreakerSettings(failure_threshold=1),
+    )
+    with pytest.raises(InterceptorError, match=r"OnRequest\.intercept_request raised ProviderError"):
+        rig.complete()
+    assert provider.requests == ()
+    assert breaker_of(rig).state("p") is BreakerState.CLOSED
 
 
 def test_a_list_that_is_changed_afterwards_is_not_sent(driver: Driver) -> None:

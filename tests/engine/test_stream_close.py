@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import anyio
@@ -11,8 +12,8 @@ import pytest
 
 from tests.drivers import HELLO, Driver, Rig
 from tests.engine.doubles import breaker_of
-from tests.engine.stream_doubles import HoldBack, Opens, Source, Steps, terminal_events
-from tramapy import Chunk, CircuitBreakerSettings, ProviderError, Route
+from tests.engine.stream_doubles import HoldBack, Opens, Source, Step, Steps, terminal_events
+from tramapy import Chunk, CircuitBreakerSettings, ProviderError, Route, TextChunk
 from tramapy.resilience.breaker import BreakerState, Permit
 from tramapy.testing import ScriptedProvider
 
@@ -310,3 +311,42 @@ def test_a_stream_may_be_read_by_one_task_after_another(async_driver: Driver) ->
     async_driver.run(main)
     assert len(chunks) == 4
     assert terminal_events(rig.names) == ["attempt.completed"]
+
+
+def tidy_up() -> None:
+    """Be a provider's clean-up that is interrupted."""
+    raise KeyboardInterrupt
+
+
+class Interrupted(Steps):
+    """Its generators are interrupted while they are closed."""
+
+    def _run(self, steps: list[Step]) -> Iterator[Chunk]:
+        try:
+            yield TextChunk("one ")
+            yield TextChunk("two")
+        finally:
+            tidy_up()
+
+    async def _arun(self, steps: list[Step]) -> AsyncIterator[Chunk]:
+        try:
+            yield TextChunk("one ")
+            yield TextChunk("two")
+        finally:
+            tidy_up()
+
+
+@pytest.mark.parametrize(
+    ("leave", "aleave"),
+    [(close, aclose), (break_, abreak), (return_, areturn)],
+    ids=["close", "break", "return"],
+)
+def test_an_exit_while_closing_leaves_without_frames(driver: Driver, leave: Any, aleave: Any) -> None:
+    rig = driver.rig({"p": Interrupted([])})
+    stream = rig.tramapy.stream(HELLO, model="m")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        driver.run(lambda: aleave(stream)) if driver.is_async else leave(stream)
+    frames = {frame.name for frame in traceback.extract_tb(caught.value.__traceback__)}
+    assert "_close" in frames
+    assert not {"tidy_up", "close_source"} & frames, frames
+    assert getattr(caught.value.__context__, "__traceback__", None) is None

@@ -6,6 +6,7 @@ remembers for each permit whether it can still count.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -128,8 +129,13 @@ class ModelCircuit:
         return 1 if self.rules.window is None else self.rules.window.half_open_permits
 
     def is_lost(self, probe: ModelPermit, now_s: float) -> bool:
-        window = self.rules.window
-        return probe.is_dropped or (window is not None and now_s - probe.since_s >= window.max_probe_s)
+        return probe.is_dropped or now_s - probe.since_s >= self.max_probe_s
+
+    @property
+    def max_probe_s(self) -> float:
+        if self.rules.window is not None:
+            return self.rules.window.max_probe_s
+        return math.inf if self.rules.neutral_probe == "reopen" else max(120.0, self.rules.open_duration_s)
 
     def takes_back(self, permit: ModelPermit, now_s: float) -> bool:
         if permit not in self.probes_out:

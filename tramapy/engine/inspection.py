@@ -104,8 +104,8 @@ async def settled(attempt: Attempt, result: object) -> object:
     baseline = port.cancel_count()
     try:
         value = await port.resolve(cast("Awaitable[object]", result))
-    except Exception:
-        await port.checkpoint(baseline)
+    except Exception as error:
+        await port.checkpoint(baseline, error)
         raise
     await port.checkpoint(baseline)
     return value
@@ -135,5 +135,4 @@ _REASONS = {
     "evidence_without_change": "The DLP interceptor reported redactions but changed nothing",
     "change_without_evidence": "The DLP interceptor changed text without redactions to audit",
     "audit_failed": "The DLP audit emitter failed",
-    "released_text_differs": "The DLP stream released text that it had not been given",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeGuard, cast
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.engine.inspection import settled
@@ -26,6 +26,8 @@ async def intercept_request(attempt: Attempt, messages: Sequence[Message]) -> Se
                 continue
             if type(intercepted) not in _PLAIN:
                 intercepted = await settled(attempt, intercepted)
+            if type(intercepted) not in _PLAIN and _is_listing(intercepted):
+                intercepted = tuple(intercepted)  # a lazy one may raise while it is read
         except Exception as error:
             raise _failure(attempt, hook.name, "intercept_request", error) from None
         messages = _checked_messages(hook.name, intercepted)
@@ -59,9 +61,7 @@ async def intercept_response(attempt: Attempt, response: ModelResponse) -> Model
 
 
 def _checked_messages(name: str, messages: object) -> Sequence[Message]:
-    if type(messages) not in _PLAIN and (
-        not isinstance(messages, Sequence) or isinstance(messages, str | bytes)
-    ):
+    if type(messages) not in _PLAIN:
         raise InterceptorError(
             f"Interceptor {name}.intercept_request returned {type(messages).__name__}; return a sequence of "
             f"Message"
@@ -78,6 +78,10 @@ def _checked_messages(name: str, messages: object) -> Sequence[Message]:
             f"Interceptor {name}.intercept_request returned no messages; raise where the call must not happen"
         )
     return cast("Sequence[Message]", listed)
+
+
+def _is_listing(messages: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(messages, Sequence) and not isinstance(messages, str | bytes)
 
 
 def _failure(attempt: Attempt, name: str, callback: str, error: Exception) -> Exception:

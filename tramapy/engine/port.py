@@ -74,7 +74,7 @@ class Port(Protocol):
         """Return how many cancellations the running task has been sent, where its loop counts them."""
         ...
 
-    async def checkpoint(self, baseline: int | None) -> None:
+    async def checkpoint(self, baseline: int | None, error: BaseException | None = None) -> None:
         """Raise a cancellation that came since `baseline` and was swallowed, or that is still to come.
 
         Without a baseline only one that a shield has held off is raised.

@@ -144,11 +144,14 @@ class EngineStream:
     async def _failed(self, attempt: Attempt, error: BaseException) -> None:
         """Close what is open, then retry, take the next route, or raise."""
         self._ready.clear()
+        port = self._operation.pipeline.port
+        baseline = port.cancel_count()
         try:
             await self._close_reader(error)
             if isinstance(error, ProviderError):
-                # a retry must not follow where the caller cancelled behind the shield
-                await self._operation.pipeline.port.checkpoint(None)
+                # a retry must not follow where the caller cancelled behind the shield, or a close swallowed it
+                await port.checkpoint(None)
+                await port.checkpoint(baseline)
         except BaseException as closing:  # a cancellation; some pass even the shield
             if is_cancellation(closing) or not is_cancellation(error):
                 error = closing

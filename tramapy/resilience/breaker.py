@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from tramapy.cancellation import leaves
 from tramapy.errors import (
@@ -33,6 +36,10 @@ __all__ = [
     "counts",
 ]
 
+LONGEST_PROBE_S: Final = 120.0
+"""How long the default profile waits for a probe, or `open_duration_s` where that is longer."""
+
+_BREAKERS: Final[weakref.WeakSet[CircuitBreaker]] = weakref.WeakSet()
 _NEUTRAL_CAUSES = (ConfigurationError, DlpInspectionError, InterceptorError, TokenBudgetExceededError)
 
 
@@ -97,6 +104,7 @@ class CircuitBreaker:
         self._is_enabled = settings.enabled
         self._now_s = now_s
         self._lock = threading.Lock()
+        _BREAKERS.add(self)
         self._circuits: dict[str, Circuit] = {}
         self._released: deque[tuple[Permit, float]] = deque()
 
@@ -197,6 +205,10 @@ class CircuitBreaker:
             if circuit is not None:
                 circuit.release(permit, released_at_s)
 
+    def renew_lock(self) -> None:
+        """Take a new lock, in a forked child where the thread that held the old one does not exist."""
+        self._lock = threading.Lock()
+
     def _new_circuit(self, provider_id: str) -> Circuit:
         circuit = self._circuits[provider_id] = Circuit(
             provider_id,
@@ -210,7 +222,11 @@ class CircuitBreaker:
     def _new_tally(self) -> Tally:
         window = self._settings.window
         if window is None:
-            return ConsecutiveTally(self._settings.failure_threshold)
+            settings = self._settings
+            # The original waits for ever. A stream that answered and is not read on must not shut everybody out.
+            waits_for_ever = settings.neutral_probe == "reopen"
+            max_probe_s = math.inf if waits_for_ever else max(LONGEST_PROBE_S, settings.open_duration_s)
+            return ConsecutiveTally(settings.failure_threshold, max_probe_s)
         return CountTally(window) if window.kind == "count" else TimeTally(window, self._now_s)
 
 
@@ -239,6 +255,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
+def _renew_locks() -> None:
+    for breaker in _BREAKERS:
+        breaker.renew_lock()
+
+
 def _require_type(name: str, value: object, kind: type[object]) -> None:
     if not isinstance(value, kind):
         raise TypeError(f"CircuitBreakerSettings.{name} takes a {kind.__name__}, not {type(value).__name__}")
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows does not fork
+    os.register_at_fork(after_in_child=_renew_locks)

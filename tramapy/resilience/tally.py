@@ -47,14 +47,14 @@ class Tally(Protocol):
 class ConsecutiveTally:
     """The default profile: so many failures with no success between them, and one probe."""
 
-    __slots__ = ("_failure_count", "_failure_threshold")
+    __slots__ = ("_failure_count", "_failure_threshold", "max_probe_s")
 
     slow_after_s: float = math.inf
     probe_count = 1
-    max_probe_s: float = math.inf
 
-    def __init__(self, failure_threshold: int) -> None:
+    def __init__(self, failure_threshold: int, max_probe_s: float = math.inf) -> None:
         self._failure_threshold = failure_threshold
+        self.max_probe_s: float = max_probe_s
         self._failure_count = 0
 
     def record(self, is_failure: bool, is_slow: bool) -> bool:

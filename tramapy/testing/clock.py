@@ -19,7 +19,7 @@ class FakeClock:
     """
 
     def __init__(self, start_s: float = 0.0) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
         self._now_s = float(start_s)
         self._sleeps: list[float] = []
 

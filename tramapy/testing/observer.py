@@ -24,7 +24,7 @@ class RecordingObserver(EngineEventObserver):
     """Hears engine events and keeps them in order; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
         self._events: list[RecordedEvent] = []
 
     def on_engine_event(self, name: str, attributes: Mapping[str, object]) -> None:

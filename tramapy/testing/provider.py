@@ -67,7 +67,7 @@ class ScriptedProvider(Provider, AsyncProvider):
             raise ValueError("repeat_last needs at least one answer")
         self._split = split
         self._repeat_last = repeat_last
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
         self._requests: list[ModelRequest] = []
         self._open_streams = _OpenCount()
 
@@ -130,7 +130,7 @@ class ScriptedProvider(Provider, AsyncProvider):
 
 class _OpenCount:
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.value: int = 0
 
     def change(self, by: int) -> None:
