@@ -41,13 +41,36 @@ def test_without_arguments_it_lists_its_commands() -> None:
     assert "events" in outcome.output + outcome.errors
 
 
+@pytest.mark.parametrize("command", [(), ("demo",), ("events",)], ids=" ".join)
+def test_help_gives_a_flag_no_type(command: tuple[str, ...]) -> None:
+    outcome = run(*command, "--help")
+    assert outcome.exit_code == 0
+    assert "--help" in outcome.output
+    assert "bool" not in outcome.output.lower()
+
+
+def test_help_says_in_whole_sentences_what_the_commands_do() -> None:
+    lines = run("--help").output.splitlines()
+    commands = lines[lines.index("Commands:") + 1 :]
+    assert [line.split()[0] for line in commands] == ["demo", "events"]
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extras"), [((), "cli"), (("events",), "cli"), (("demo",), "cli,openai")]
+)
 @pytest.mark.parametrize("missing", ["rich", "typer"])
-def test_a_missing_extra_says_which_to_install(missing: str, fresh_modules: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_says_which_to_install(
+    missing: str, arguments: tuple[str, ...], extras: str, fresh_modules: pytest.MonkeyPatch
+) -> None:
     for name in list(sys.modules):
         if name.partition(".")[0] == missing:
             fresh_modules.delitem(sys.modules, name)
     fresh_modules.setitem(sys.modules, missing, None)
-    with pytest.raises(SystemExit, match=rf"needs {missing}. Install it with: pip install 'tramapy\[cli\]'"):
+    fresh_modules.setattr(sys, "argv", ["tramapy", *arguments])
+    with pytest.raises(
+        SystemExit, match=rf"needs {missing}. Install it with: pip install 'tramapy\[{extras}\]'"
+    ):
         main()
 
 
@@ -67,12 +90,13 @@ def test_the_entry_point_runs_the_command(
     assert capsys.readouterr().out.startswith("tramapy ")
 
 
+@pytest.mark.parametrize("module", ["tramapy", "tramapy.cli"])
 def test_the_package_can_be_run_as_a_module(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["tramapy", "--version"])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("tramapy.cli", run_name="__main__")
+        runpy.run_module(module, run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("tramapy ")
 

@@ -24,6 +24,7 @@ FLOORS = (
     ("runtime", "settings", "client", "conversation"),
     ("clients", "providers", "sandboxes", "telemetry", "testing"),
     ("wrapping", "autoconfigure", "cli", "__init__"),
+    ("__main__",),
 )
 PLACES = {name: (floor, place) for floor, names in enumerate(FLOORS) for place, name in enumerate(names)}
 PACKAGES = frozenset(name for name in PLACES if (PACKAGE / name).is_dir())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 __all__ = ["main"]
 
 
@@ -13,6 +15,7 @@ def main() -> None:
         missing = (error.name or "").partition(".")[0]
         if missing not in ("rich", "typer"):
             raise
-        message = f"The tramapy command needs {missing}. Install it with: pip install 'tramapy[cli]'"
+        extras = "cli,openai" if "demo" in sys.argv[1:] else "cli"
+        message = f"The tramapy command needs {missing}. Install it with: pip install 'tramapy[{extras}]'"
         raise SystemExit(message) from None
     app()

@@ -20,6 +20,7 @@ app: typer.Typer = typer.Typer(
     help="Middleware between Python code and an LLM.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # its tables give a flag a type
     pretty_exceptions_enable=False,  # they print local variables, which hold prompts
 )
 
@@ -47,11 +48,13 @@ def _root(  # pyright: ignore[reportUnusedFunction]  # typer calls it
     """Middleware between Python code and an LLM."""
 
 
-@app.command()
+@app.command(short_help="Show the pipeline at work on a prompt file.")
 def demo(
     prompt_file: Annotated[
         Path | None,
-        typer.Argument(help="A text file in UTF-8; by default a support mail.", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="A text file in UTF-8; by default a support mail.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Send a prompt file through the pipeline, over real HTTP to a server on this machine, and show what happens."""
