@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import RUN_PAGES, blocks_of, page_id, run_block
+from tests.docs.pages import ROOT, RUN_PAGES, Block, blocks_of, page_id, run_block
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -69,3 +69,14 @@ def test_the_network_guard_refuses_other_machines() -> None:
 
     with pytest.raises(OSError, match="outside of this machine"):
         socket.create_connection(("192.0.2.1", 80), timeout=1)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [block for block in blocks_of(ROOT / "README.md") if block.is_run],
+    ids=lambda block: f"line {block.line}",
+)
+def test_each_block_of_the_readme_runs_by_itself(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("readme_block")
+    monkeypatch.setitem(sys.modules, "readme_block", module)
+    assert run_block(ROOT / "README.md", block, module)

@@ -109,6 +109,12 @@ def test_stream_gives_the_answer_in_pieces(
     assert stream(ScriptedProvider([answer])) == chunks
 
 
+@both_completes
+def test_text_reports_no_usage(complete: Complete) -> None:
+    usage = complete(ScriptedProvider(["a b"])).usage
+    assert (usage.input_tokens, usage.output_tokens) == (None, None)
+
+
 @both_streams
 def test_stream_falls_into_pieces_as_told(stream: Stream) -> None:
     chunks = stream(ScriptedProvider(["abc"], split=split_every(1)))
