@@ -127,13 +127,13 @@ class _Run:
 
     def _route(self, name: str) -> bool:
         """Go one route; True where the operation is over."""
+        if self._is_late():
+            return self._end("deadline", self.last_failure)
         if not self._admitted(name):
             return False
         for retry in range(self.settings.retries + 1):
             number = self.tale.attempt_count
             self.tale.attempt_count += 1
-            if self._is_late():
-                return self._end("deadline", self.last_failure)
             outcome = self.outcomes.pop(0)
             self.tale.calls.append((name, number))
             self.model.now_s += outcome.took_s

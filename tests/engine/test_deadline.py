@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from tests.drivers import Driver
-from tests.engine.doubles import OnRequest, Scripted, down, retries
+from tests.engine.doubles import OnRequest, Scripted, breaker_of, down, retries
 from tramapy import (
     CircuitBreakerSettings,
     DeadlineExceededError,
@@ -17,7 +17,7 @@ from tramapy import (
     ProviderTimeoutError,
     Route,
 )
-from tramapy.testing import ScriptedProvider
+from tramapy.testing import RecordingObserver, ScriptedProvider
 
 
 def taking(rig_of: list[Any], seconds: float, answer: Any) -> Any:
@@ -106,7 +106,7 @@ def test_hooks_use_it_up_too(driver: Driver, hook: str) -> None:
     }[hook]
     provider = ScriptedProvider([])
     rigs.append(driver.rig(provider, deadline_s=5.0, **settings))
-    with pytest.raises(DeadlineExceededError, match="The operation's deadline_s passed at attempt 1"):
+    with pytest.raises(DeadlineExceededError, match="The operation's deadline_s passed after 1 attempt;"):
         rigs[0].complete()
     assert provider.requests == ()
     assert rigs[0].attributes_of("operation.completed")[0]["failure_kind"] == "deadline"
@@ -171,3 +171,84 @@ def test_a_late_answer_is_an_answer(driver: Driver) -> None:
     provider = ScriptedProvider([taking(rigs, 9.0, ModelResponse(content="late"))])
     rigs.append(driver.rig(provider, deadline_s=5.0))
     assert rigs[0].complete().content == "late"
+
+
+@pytest.mark.parametrize("call", ["complete", "stream"])
+def test_an_attempt_that_never_ran_is_not_counted(driver: Driver, call: str) -> None:
+    """The deadline passed between two routes: the second was never tried."""
+    rigs: list[Any] = []
+    failure = down()
+    providers = {"a": ScriptedProvider([taking(rigs, 5.0, failure)]), "b": ScriptedProvider([])}
+    rigs.append(
+        driver.rig(
+            providers, default_provider="a", fallbacks={"m": [Route("b")]}, deadline_s=5.0, retry=retries(0)
+        )
+    )
+    with pytest.raises(
+        DeadlineExceededError, match=r"^The operation's deadline_s passed after 1 attempt; "
+    ) as e:
+        getattr(rigs[0], call)()
+    assert e.value.__cause__ is failure
+    (completed,) = rigs[0].attributes_of("operation.completed")
+    assert (completed["attempt_count"], completed["failure_kind"]) == (1, "deadline")
+    assert len(rigs[0].attributes_of("attempt.started")) == 1
+    assert providers["b"].requests == ()
+
+
+def test_several_attempts_are_counted_in_the_plural(driver: Driver) -> None:
+    rigs: list[Any] = []
+    providers = {"a": ScriptedProvider([down(), taking(rigs, 5.0, down())]), "b": ScriptedProvider([])}
+    rigs.append(
+        driver.rig(
+            providers, default_provider="a", fallbacks={"m": [Route("b")]}, deadline_s=5.0, retry=retries(1)
+        )
+    )
+    with pytest.raises(
+        DeadlineExceededError, match="deadline_s passed after 2 attempts; raise deadline_s, or"
+    ):
+        rigs[0].complete()
+    assert rigs[0].attributes_of("operation.completed")[0]["attempt_count"] == 2
+
+
+def test_none_at_all_is_plural_too(driver: Driver) -> None:
+    rigs: list[Any] = []
+
+    class Late(RecordingObserver):
+        def on_engine_event(self, name: str, attributes: Any) -> None:
+            rigs[0].clock.advance(5.0)
+
+    provider = ScriptedProvider([])
+    rigs.append(driver.rig(provider, deadline_s=5.0, event_observers=[Late()]))
+    with pytest.raises(DeadlineExceededError, match="deadline_s passed after 0 attempts; "):
+        rigs[0].complete()
+    assert rigs[0].attributes_of("operation.completed")[0]["attempt_count"] == 0
+    assert "attempt.started" not in rigs[0].names
+
+
+def test_after_it_no_probe_is_sent(driver: Driver) -> None:
+    """A probe that says nothing would shut the provider off anew, where it is told to reopen."""
+    rigs: list[Any] = []
+    providers = {
+        "a": ScriptedProvider([taking(rigs, 1.0, down())]),
+        "b": ScriptedProvider([]),
+    }
+    rigs.append(
+        driver.rig(
+            providers,
+            default_provider="a",
+            fallbacks={"m": [Route("b")]},
+            deadline_s=1.0,
+            retry=retries(0),
+            circuit_breaker=CircuitBreakerSettings(
+                failure_threshold=3, open_duration_s=1.0, neutral_probe="reopen"
+            ),
+        )
+    )
+    rig = rigs[0]
+    breaker = breaker_of(rig)
+    for _ in range(3):
+        breaker.fail(breaker.admit("b"))
+    with pytest.raises(DeadlineExceededError):
+        rig.complete()  # b's probe is due in the moment in which the deadline passes
+    assert "circuit.half_opened" not in rig.names
+    assert breaker.open_until_s("b") is None

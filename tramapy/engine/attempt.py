@@ -42,7 +42,6 @@ async def run_attempt(attempt: Attempt) -> ModelResponse:
 
 async def prepare(attempt: Attempt) -> ModelRequest:
     """Do step 1 and return the request as the provider gets it."""
-    check_deadline(attempt)
     operation = attempt.operation
     pipeline = attempt.pipeline
     messages: Sequence[Message] = operation.messages
@@ -54,7 +53,7 @@ async def prepare(attempt: Attempt) -> ModelRequest:
         messages = await inspect_messages(attempt, messages)
         if instructions:
             instructions = await inspect_instructions(attempt, instructions)
-    check_deadline(attempt)  # hooks have used up time that was the provider's
+    check_deadline(operation)  # hooks have used up time that was the provider's
     request = model_request(attempt, messages, instructions, limit_s(attempt))
     require(attempt, request)
     if event is not None:

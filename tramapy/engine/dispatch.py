@@ -5,6 +5,7 @@ from __future__ import annotations
 from tramapy.cancellation import cancellation_in, is_cancellation
 from tramapy.engine import reporting
 from tramapy.engine.attempt import run_attempt
+from tramapy.engine.limits import check_deadline
 from tramapy.engine.operation import Attempt, CancelReason, Operation
 from tramapy.errors import CircuitBreakerOpenError, DeadlineExceededError, ProviderError, TramapyError
 from tramapy.messages import ModelResponse
@@ -70,10 +71,12 @@ class Dispatch:
         Raises:
             ProviderError: The routes are used up; this is the last executed failure.
             CircuitBreakerOpenError: The same, and nothing was executed.
-            DeadlineExceededError: The same, and the last failure was not retried for want of time.
+            DeadlineExceededError: The deadline has passed; or the routes are used up, and the last failure was
+                not retried for want of time.
         """
         routes = self._operation.routes
         while self._route_index < len(routes):
+            check_deadline(self._operation, self._last_failure)
             route = routes[self._route_index]
             if self._permit is not None or self._admit(route.provider.provider_id):
                 return Attempt(self._operation, route, self._route_index)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tramapy.engine.operation import Attempt
-from tramapy.errors import DeadlineExceededError, ProviderTimeoutError, TramapyError
+from tramapy.engine.operation import Attempt, Operation
+from tramapy.errors import DeadlineExceededError, ProviderError, ProviderTimeoutError, TramapyError
 
 __all__ = ["check_deadline", "expired", "limit_s"]
 
@@ -30,14 +30,15 @@ def expired(attempt: Attempt, passed_limit_s: float | None) -> TramapyError:
     )
 
 
-def check_deadline(attempt: Attempt) -> None:
-    """Raise `DeadlineExceededError` where the operation's deadline has passed."""
-    deadline_at_s = attempt.operation.deadline_at_s
-    if deadline_at_s is not None and attempt.pipeline.port.now_s() >= deadline_at_s:
-        raise _deadline_error(attempt.operation.attempt_count)
+def check_deadline(operation: Operation, cause: ProviderError | None = None) -> None:
+    """Raise `DeadlineExceededError` where the operation's deadline has passed; `cause` failed before."""
+    deadline_at_s = operation.deadline_at_s
+    if deadline_at_s is not None and operation.pipeline.port.now_s() >= deadline_at_s:
+        raise _deadline_error(operation.attempt_count) from cause
 
 
 def _deadline_error(attempt_count: int) -> DeadlineExceededError:
+    attempts = "1 attempt" if attempt_count == 1 else f"{attempt_count} attempts"
     return DeadlineExceededError(
-        f"The operation's deadline_s passed at attempt {attempt_count}; raise deadline_s, or lower timeout_s"
+        f"The operation's deadline_s passed after {attempts}; raise deadline_s, or lower timeout_s"
     )

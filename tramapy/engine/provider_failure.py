@@ -44,7 +44,7 @@ async def failed_call(attempt: Attempt, error: Exception) -> Exception:
     if len(failures) < len(found):
         return _defect(attempt, error, found)
     if isinstance(failures[0], ProviderTimeoutError):
-        check_deadline(attempt)
+        check_deadline(attempt.operation)
     failure = failures[0] if len(failures) == 1 else _merged(failures)
     is_neutral = failure.counts_on_breaker and not counts(error)
     failure = await _without_payload(attempt, failure)

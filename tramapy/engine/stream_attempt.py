@@ -169,7 +169,7 @@ class StreamAttempt:
         """Return the provider's next piece, within the limits that hold for it."""
         attempt, source = self._attempt, self._source
         port, timeout_s = attempt.pipeline.port, attempt.operation.timeout_s
-        check_deadline(attempt)
+        check_deadline(attempt.operation)
         is_first = attempt.first_chunk_s is None
         asked_s = port.now_s()
         # Later pieces get no scope of their own: it would cost more than everything else done for them.
