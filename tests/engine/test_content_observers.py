@@ -241,3 +241,17 @@ def test_events_carry_no_text_on_any_path(driver: Driver) -> None:
     )
     rig.complete([Message.user(CANARY), Message.tool(CANARY, tool_call_id="c1")])
     assert_no_canary(CANARY, [(event.name, dict(event.attributes)) for event in rig.observer.events])
+
+
+def test_one_error_raised_again_and_again_gathers_no_notes(driver: Driver) -> None:
+    class Failing(EngineEventObserver):
+        def on_engine_event(self, name: str, attributes: object) -> None:
+            raise OSError
+
+    error = ProviderError("down", retryable=True)
+    rig = driver.rig(ScriptedProvider([error], repeat_last=True), event_observers=[Failing()])
+    for _ in range(3):
+        with pytest.raises(ProviderError) as caught:
+            rig.complete()
+    notes = caught.value.__notes__
+    assert len(notes) == len(set(notes)) == 2

@@ -196,6 +196,18 @@ def test_a_failure_to_close_is_a_note_on_the_error_in_flight(driver: Driver) -> 
     assert caught.value.__notes__ == ["Closing the provider's stream raised OSError."]
 
 
+def test_one_error_raised_again_and_again_gets_that_note_once(driver: Driver) -> None:
+    def fail() -> None:
+        raise OSError(CANARY)
+
+    error = ProviderError("no")
+    rig = driver.rig({"p": Opens(lambda: Source("one", error, on_close=fail))})
+    for _ in range(3):
+        with pytest.raises(ProviderError, match="no") as caught:
+            rig.stream()
+    assert caught.value.__notes__ == ["Closing the provider's stream raised OSError."]
+
+
 def test_a_group_of_retryable_failures_is_retried(driver: Driver) -> None:
     both = ExceptionGroup("two", [ProviderError("a", retryable=True), ProviderError("b", retryable=True)])
     assert text_of(driver.rig([[both], "fine"], retry=retries(1)).stream()) == "fine"

@@ -210,3 +210,14 @@ def test_a_log_handler_that_raises_does_not_break_the_report() -> None:
         report_secondary_failure("engine_event_observer", "on_engine_event", ValueError())
     finally:
         logger.removeHandler(handler)
+
+
+def test_the_same_note_is_not_added_again() -> None:
+    """A provider may raise one instance each time."""
+    primary = ValueError("primary")
+    for _ in range(3):
+        ObserverChain([Failing(ValueError()), Failing(KeyError())]).notify_beside(OPEN, primary)
+    assert primary.__notes__ == [
+        "An engine event observer raised ValueError on acme.open.",
+        "An engine event observer raised KeyError on acme.open.",
+    ]

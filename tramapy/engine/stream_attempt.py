@@ -16,7 +16,7 @@ from tramapy.engine.port import ChunkSource, Signal
 from tramapy.engine.provider_failure import failed_call
 from tramapy.engine.stream_dlp import InspectedText
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
-from tramapy.hooks.diagnostics import report_secondary_failure
+from tramapy.hooks.diagnostics import add_note_once, report_secondary_failure
 from tramapy.messages import (
     Chunk,
     CompletedChunk,
@@ -120,7 +120,7 @@ class StreamAttempt:
             failure = TimeoutError()
         report_secondary_failure("provider_stream", "close", failure)
         if primary is not None:
-            primary.add_note(f"Closing the provider's stream raised {type(failure).__name__}.")
+            add_note_once(primary, f"Closing the provider's stream raised {type(failure).__name__}.")
 
     def abandon(self) -> None:
         """Drop everything without waiting. An async source is left to the event loop's own finalizer."""

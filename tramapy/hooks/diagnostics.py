@@ -12,6 +12,7 @@ __all__ = [
     "FailureDiagnosticObserver",
     "FailurePolicy",
     "SecondaryEffectAuthority",
+    "add_note_once",
     "report_secondary_failure",
 ]
 
@@ -95,3 +96,9 @@ def report_secondary_failure(
             policy.name,
             authority.name,
         )
+
+
+def add_note_once(error: BaseException, note: str) -> None:
+    """Add a note that is not there yet: a provider may raise one and the same instance again and again."""
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.errors import ConfigurationError
-from tramapy.hooks.diagnostics import FailurePolicy, report_secondary_failure
+from tramapy.hooks.diagnostics import FailurePolicy, add_note_once, report_secondary_failure
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
 from tramapy.messages import ModelRequest, ModelResponse
 
@@ -111,7 +111,8 @@ class ObserverChain:
                     drop_awaitable(result)
             except Exception as error:  # nothing may replace the error in flight
                 report_secondary_failure("engine_event_observer", f"on_engine_event({event.name})", error)
-                primary.add_note(f"An engine event observer raised {type(error).__name__} on {event.name}.")
+                note = f"An engine event observer raised {type(error).__name__} on {event.name}."
+                add_note_once(primary, note)
 
     def scope(self, event: RuntimeEvent) -> CallScope:
         """Return the observers' contexts around one provider step, as one."""
