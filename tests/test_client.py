@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.drivers import Driver
+from tests.drivers import HELLO, Driver, text_of
 from tramapy import AsyncTramapy, Message, ProviderCapability, Tramapy
 from tramapy.client import _Facade
 from tramapy.testing import FakeClock, ScriptedProvider
@@ -64,3 +64,30 @@ def test_an_unconfigured_program_finds_nothing_of_ours_on_its_stderr() -> None:
     code = "import logging, tramapy; logging.getLogger('tramapy.secondary').warning('x')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_a_stream_of_the_async_facade_says_how_to_use_it() -> None:
+    stream: Any = AsyncTramapy({"p": ScriptedProvider(["hi"])}).stream(HELLO, model="m")
+    complaint = r"^AsyncChunkStream: it comes from AsyncTramapy; write `async with` and `async for`$"
+    with pytest.raises(TypeError, match=complaint), stream:
+        raise AssertionError
+    with pytest.raises(TypeError, match=complaint):
+        iter(stream)
+
+
+@pytest.mark.parametrize("way", ["async with", "async for"])
+def test_a_stream_of_the_plain_facade_says_how_to_use_it(async_driver: Driver, way: str) -> None:
+    stream: Any = Tramapy({"p": ScriptedProvider(["hi"])}).stream(HELLO, model="m")
+
+    async def main() -> None:
+        if way == "async for":
+            async for _ in stream:
+                raise AssertionError
+        async with stream:
+            raise AssertionError
+
+    complaint = r"^ChunkStream: it comes from Tramapy; write plain `with` and `for`, without `async`$"
+    with pytest.raises(TypeError, match=complaint):
+        async_driver.run(main)
+    with stream:
+        assert text_of(list(stream)) == "hi"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import logging
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import ClassVar, Generic, Self, TypeVar, Unpack, cast
+from typing import ClassVar, Generic, NoReturn, Self, TypeVar, Unpack, cast
 
 from tramapy.cancellation import is_cancellation
 from tramapy.engine.arguments import checked_name
@@ -34,6 +34,7 @@ from tramapy.settings import (
 __all__ = ["AsyncChunkStream", "AsyncTramapy", "ChunkStream", "Tramapy"]
 
 P = TypeVar("P", Provider, AsyncProvider)
+S = TypeVar("S")
 
 _logger = logging.getLogger("tramapy.client")
 
@@ -236,6 +237,27 @@ class _Stream:
             )
 
 
+def _refuses(remedy: str, *methods: str) -> Callable[[type[S]], type[S]]:
+    """Make the other facade's way to use a stream fail in words that say what to write.
+
+    The methods are set, not written: a type checker still sees that there are none.
+    """
+
+    def refuse(stream: object) -> NoReturn:
+        raise TypeError(f"{type(stream).__name__}: {remedy}")
+
+    def refusing(stream_class: type[S]) -> type[S]:
+        for method in methods:
+            setattr(stream_class, method, refuse)
+        return stream_class
+
+    return refusing
+
+
+@_refuses(
+    "it comes from Tramapy; write plain `with` and `for`, without `async`",
+    *("__aenter__", "__aexit__", "__aiter__"),
+)
 class ChunkStream(_Stream):
     """A streamed answer: `with t.stream(...) as chunks: for chunk in chunks: ...`."""
 
@@ -285,6 +307,9 @@ class ChunkStream(_Stream):
             del failure
 
 
+@_refuses(
+    "it comes from AsyncTramapy; write `async with` and `async for`", "__enter__", "__exit__", "__iter__"
+)
 class AsyncChunkStream(_Stream):
     """A streamed answer: `async with t.stream(...) as chunks: async for chunk in chunks: ...`."""
 
