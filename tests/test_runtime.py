@@ -10,7 +10,7 @@ import pytest
 
 from tests.drivers import HELLO, Driver
 from tests.engine.doubles import OnRequest
-from tramapy import ConfigurationError, DeadlineExceededError, ProviderError
+from tramapy import ConfigurationError, DeadlineExceededError, ProviderError, runtime
 from tramapy.runtime import SystemClock, detached, run_sync
 from tramapy.testing import ScriptedProvider
 
@@ -116,3 +116,20 @@ def test_a_cancellation_raised_anew_is_still_its_scopes(async_driver: Driver) ->
         assert scope.cancelled_caught
 
     async_driver.run(main)
+
+
+@pytest.mark.parametrize(("version", "may_be_wrong"), [((3, 12), True), ((3, 13), False)], ids=str)
+def test_a_count_of_cancellations_is_doubted_before_3_13_only(
+    monkeypatch: pytest.MonkeyPatch, version: tuple[int, int], may_be_wrong: bool
+) -> None:
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.sleep(0)).cancel()
+            raise OSError
+
+    with pytest.raises(ExceptionGroup) as caught:
+        asyncio.run(main())
+    monkeypatch.setattr(runtime.sys, "version_info", version)
+    is_doubted = runtime._miscounts(caught.value)
+    monkeypatch.undo()
+    assert is_doubted is may_be_wrong
