@@ -30,6 +30,7 @@ from tramapy.settings import (
     options_error,
     snapshot,
 )
+from tramapy.values import described
 
 __all__ = ["AsyncChunkStream", "AsyncTramapy", "ChunkStream", "Tramapy"]
 
@@ -58,7 +59,7 @@ class _Facade(Generic[P]):
         """
         if not isinstance(providers, Mapping):
             raise ConfigurationError(
-                f"providers is a {type(providers).__name__}; give a mapping, for example {{'openai': provider}}"
+                f"providers is {described(providers)}; give a mapping, for example {{'openai': provider}}"
             )
         given = settings.get("clock")
         clock = SystemClock() if given is None else checked_clock(given)
@@ -376,4 +377,4 @@ def _wrong_provider(provider_id: str, provider: object, wanted: str, facade: str
     )
     if facade == "AsyncTramapy" and other:
         remedy += ", or adapt it with tramapy.providers.ThreadedProvider"
-    return f"providers[{provider_id!r}] is a {type(provider).__name__}; {facade} takes a {wanted}: {remedy}"
+    return f"providers[{provider_id!r}] is {described(provider)}; {facade} takes {wanted}: {remedy}"

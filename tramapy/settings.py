@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import random as _random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,6 +29,7 @@ from tramapy.messages import ToolDefinition
 from tramapy.resilience.breaker import CircuitBreaker, CircuitBreakerSettings
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy, RetryPolicySettings
+from tramapy.values import described
 
 __all__ = ["CallOptions", "PipelineSettings", "build_pipeline", "checked_clock", "options_error", "snapshot"]
 
@@ -48,7 +48,7 @@ class PipelineSettings(TypedDict, total=False):
         interceptors: `OperationInterceptor`s, in order.
         request_dlp: Inspects all outgoing text, after the request interceptors.
         dlp: Inspects what models and tools say. It touches no other outgoing text.
-        dlp_redaction_audit: Records redactions, before the sanitized text goes on.
+        dlp_redaction_audit: Records redactions, before the sanitized text goes on; needs `dlp` or `request_dlp`.
         tool_result_filtering: How long tool results may be, where `dlp` is set.
         event_observers: `EngineEventObserver`s, in order.
         content_observers: `AttemptContentObserver`s, which see text after DLP.
@@ -114,7 +114,7 @@ class CallOptions(TypedDict, total=False):
     workflow_run_id: str | None
     data_classification: DataClassification | None
     classification_source: ClassificationSource | None
-    tools: Iterable[ToolDefinition]
+    tools: Iterable[ToolDefinition] | None
     temperature: float | None
     top_p: float | None
     max_output_tokens: int | None
@@ -209,7 +209,16 @@ def _random_source(settings: PipelineSettings) -> RandomSource | None:
 def _new_id(random: RandomSource | None) -> Callable[[], str]:
     if random is None:
         return lambda: os.urandom(16).hex()
-    return lambda: f"{random.getrandbits(128):032x}"
+
+    def draw() -> str:
+        bits: object = random.getrandbits(128)
+        if not isinstance(bits, int) or bits < 0:
+            raise ConfigurationError(
+                "random.getrandbits returned no whole number from 0; pass one like random.Random()"
+            )
+        return f"{bits:032x}"
+
+    return draw
 
 
 def _routing(providers: Mapping[str, BoundProvider], settings: PipelineSettings) -> Routing:
@@ -245,7 +254,7 @@ def _interceptors(port: Port, settings: PipelineSettings) -> tuple[OperationInte
         where = f"interceptors[{position}]"
         if not isinstance(interceptor, OperationInterceptor):
             raise ConfigurationError(
-                f"{where} is a {_kind(interceptor)}; derive a class from OperationInterceptor"
+                f"{where} is {described(interceptor)}; derive a class from OperationInterceptor"
             )
         for hook in _unfolded(interceptor):
             _refuse_unless_async(port, where, hook, "intercept_request", "intercept_response")
@@ -265,14 +274,27 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
     if dlp is None:
         return None
     if not isinstance(dlp, DlpInterceptor):
-        raise ConfigurationError(
-            f"{name} is a {_kind(dlp)}; write a class that derives from DlpInterceptor, with a method "
-            f"inspect(self, context, text) that returns a DlpResult"
-        )
+        raise ConfigurationError(f"{name} is {described(dlp)}; {_dlp_remedy(dlp)}")
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
         refuse_async(name, hook, "open_stream")
     return dlp
+
+
+def _dlp_remedy(given: object) -> str:
+    """Say what to write in place of what is no interceptor: often it is only what one is made of."""
+    # here and not above: only who gives the wrong thing pays for the import
+    from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration
+
+    listed = cast("Sequence[object]", given) if isinstance(given, (list, tuple)) else (given,)
+    if isinstance(given, RuleBasedDlpConfiguration):
+        return "write RuleBasedDlpInterceptor(...) around it"
+    if any(isinstance(each, DlpRule) for each in listed):
+        return "write RuleBasedDlpInterceptor(RuleBasedDlpConfiguration(rules=[...])), with the rules in it"
+    return (
+        "write a class that derives from DlpInterceptor, with a method inspect(self, context, text) that "
+        "returns a DlpResult"
+    )
 
 
 def _audit(port: Port, settings: PipelineSettings) -> DlpRedactionAuditEmitter | None:
@@ -280,9 +302,13 @@ def _audit(port: Port, settings: PipelineSettings) -> DlpRedactionAuditEmitter |
     if emitter is not None:
         if not isinstance(emitter, DlpRedactionAuditEmitter):
             raise ConfigurationError(
-                f"dlp_redaction_audit is a {_kind(emitter)}; derive a class from DlpRedactionAuditEmitter"
+                f"dlp_redaction_audit is {described(emitter)}; derive a class from DlpRedactionAuditEmitter"
             )
         _refuse_unless_async(port, "dlp_redaction_audit", emitter, "emit")
+        if settings.get("dlp") is None and settings.get("request_dlp") is None:
+            raise ConfigurationError(
+                "dlp_redaction_audit has nothing to record; set dlp or request_dlp, or leave it out"
+            )
     return emitter
 
 
@@ -291,7 +317,7 @@ def _plain_observers(settings: PipelineSettings, name: str, kind: type[T], *meth
     for position, observer in enumerate(listed):
         where = f"{name}[{position}]"
         if not isinstance(observer, kind):
-            raise ConfigurationError(f"{where} is a {_kind(observer)}; derive a class from {kind.__name__}")
+            raise ConfigurationError(f"{where} is {described(observer)}; derive a class from {kind.__name__}")
         refuse_async(where, observer, *methods)
     return listed
 
@@ -333,21 +359,21 @@ def _value(settings: PipelineSettings, name: str, kind: type[T], default: T) -> 
 def _optional(settings: PipelineSettings, name: str, kind: type[T]) -> T | None:
     value = settings.get(name)
     if value is not None and not isinstance(value, kind):
-        raise ConfigurationError(f"{name} is a {_kind(value)}; give a {kind.__name__}")
+        raise ConfigurationError(f"{name} is {described(value)}; give {kind.__name__}(...)")
     return value
 
 
 def _listed(settings: PipelineSettings, name: str) -> tuple[Any, ...]:
     value = settings.get(name, ())
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise ConfigurationError(f"{name} is a {_kind(value)}; give a list")
+        raise ConfigurationError(f"{name} is {described(value)}; give a list")
     return tuple(cast("Iterable[object]", value))
 
 
 def _mapping(settings: PipelineSettings, name: str) -> Mapping[str, Any]:
     value = settings.get(name, {})
     if not isinstance(value, Mapping):
-        raise ConfigurationError(f"{name} is a {_kind(value)}; give a mapping")
+        raise ConfigurationError(f"{name} is {described(value)}; give a mapping")
     return {
         checked_name(f"a key of {name}", key): item
         for key, item in cast("Mapping[str, object]", value).items()
@@ -358,12 +384,6 @@ def _require_methods(name: str, value: object, *methods: str) -> None:
     missing = [method for method in methods if not callable(getattr(value, method, None))]
     if missing:
         raise ConfigurationError(
-            f"{name} is a {_kind(value)} without {' and '.join(missing)}; give one with "
+            f"{name} is {described(value)}, without {' and '.join(missing)}; give one with "
             f"{', '.join(methods)}, or leave it out"
         )
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, type):
-        return f"class, {value.__name__}, and no instance"
-    return "bare function" if inspect.isroutine(value) else type(value).__name__

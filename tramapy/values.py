@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["each", "instance", "optional_text", "text"]
+__all__ = ["described", "each", "instance", "optional_text", "shown", "text"]
 
 T = TypeVar("T")
+
+_SHOWN_BITS = 128  # Python refuses to write out an int of over 4,300 digits
 
 
 def text(where: str, value: object) -> None:
@@ -25,7 +28,7 @@ def optional_text(where: str, value: object) -> None:
 def instance(where: str, value: object, kind: type[object], remedy: str) -> None:
     """Raise `TypeError` unless `value` is a `kind`; `remedy` says what to write."""
     if not isinstance(value, kind):
-        raise TypeError(f"{where} takes a {kind.__name__}, not {type(value).__name__}; {remedy}")
+        raise TypeError(f"{where} takes {kind.__name__}, not {type(value).__name__}; {remedy}")
 
 
 def each(where: str, values: Iterable[T], kinds: tuple[type[object], ...], remedy: str) -> tuple[T, ...]:
@@ -39,5 +42,20 @@ def each(where: str, values: Iterable[T], kinds: tuple[type[object], ...], remed
     listed = tuple(values)
     for position, value in enumerate(listed):
         if not isinstance(value, kinds):
-            raise TypeError(f"{where}[{position}] is a {type(value).__name__}; {remedy}")
+            raise TypeError(f"{where}[{position}] is {described(value)}; {remedy}")
     return listed
+
+
+def described(value: object) -> str:
+    """Say what a value is, for a message that goes on after "is": by type, never by what it holds."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}, and no instance"
+    return "a bare function" if inspect.isroutine(value) else f"of type {type(value).__name__}"
+
+
+def shown(number: float) -> str:
+    """Return a number as a message shows it: not in the words of a subclass, and no int of any length."""
+    if not isinstance(number, int):
+        return float.__repr__(number)
+    bit_count = number.bit_length()
+    return int.__repr__(number) if bit_count <= _SHOWN_BITS else f"an int of {bit_count} bits"

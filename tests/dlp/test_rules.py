@@ -75,12 +75,12 @@ def test_rule_without_a_type_of_text_is_refused():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"pattern": 5}, "DLP rule 'r': pattern takes a str, not a int"),
-        ({"pattern": b"x"}, "DLP rule 'r': pattern takes a str, not a bytes"),
-        ({"replacement": None}, "DLP rule 'r': replacement takes a str, not a NoneType"),
+        ({"pattern": 5}, "DLP rule 'r': pattern takes a str, not int"),
+        ({"pattern": b"x"}, "DLP rule 'r': pattern takes a str, not bytes"),
+        ({"replacement": None}, "DLP rule 'r': replacement takes a str, not NoneType"),
         ({"enabled_for": DlpContentType.MODEL_OUTPUT}, "DLP rule 'r': enabled_for takes several values"),
         ({"enabled_for": ["model_output"]}, "DLP rule 'r': enabled_for takes members of DlpContentType"),
-        ({"tool_names": "lookup"}, "DLP rule 'r': tool_names takes several values, such as a set; not a str"),
+        ({"tool_names": "lookup"}, "DLP rule 'r': tool_names takes several values, such as a set; not str"),
         ({"tool_names": [5]}, "DLP rule 'r': tool_names takes names of tools, each a str"),
     ],
 )
@@ -92,9 +92,9 @@ def test_value_of_the_wrong_type_is_refused(values, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rules": ["x"]}, r"rules\[0\] takes a DlpRule, not a str"),
-        ({"max_text_length": "5"}, "max_text_length takes an int, not a str"),
-        ({"max_text_length": True}, "max_text_length takes an int, not a bool"),
+        ({"rules": ["x"]}, r"rules\[0\] takes a DlpRule, not str"),
+        ({"max_text_length": "5"}, "max_text_length takes an int, not str"),
+        ({"max_text_length": True}, "max_text_length takes an int, not bool"),
     ],
 )
 def test_configuration_of_the_wrong_type_is_refused(values, message):

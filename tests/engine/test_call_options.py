@@ -27,10 +27,16 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"correlation_id": "  "}, r"correlation_id is blank"),
     ({"workflow_run_id": 5}, r"workflow_run_id takes a str, not int"),
     ({"workflow_run_id": ""}, r"workflow_run_id is blank"),
-    ({"data_classification": "public"}, r"data_classification takes a DataClassification, not str"),
-    ({"classification_source": "declared"}, r"classification_source takes a ClassificationSource, not str"),
+    ({"data_classification": "public"}, r"data_classification takes DataClassification, not str"),
+    ({"classification_source": "declared"}, r"classification_source takes ClassificationSource, not str"),
+    ({"tools": 0}, r"tools takes a sequence of ToolDefinition, not int"),
+    ({"tools": False}, r"tools takes a sequence of ToolDefinition, not bool"),
+    ({"tools": ""}, r"tools takes a sequence of ToolDefinition, not str"),
+    ({"tools": b""}, r"tools takes a sequence of ToolDefinition, not bytes"),
+    ({"tools": {}}, r"tools takes a sequence of ToolDefinition, not dict"),
+    ({"tools": {"lookup": ToolDefinition(name="lookup")}}, r"tools takes a sequence of .*, not dict"),
     ({"tools": 5}, r"tools takes a sequence of ToolDefinition, not int"),
-    ({"tools": ["lookup"]}, r"tools\[0\] is a str; make it a ToolDefinition\(name=\.\.\.\)"),
+    ({"tools": ["lookup"]}, r"tools\[0\] is of type str; make it a ToolDefinition\(name=\.\.\.\)"),
     ({"temperature": "hot"}, r"temperature takes a number, not str"),
     ({"temperature": True}, r"temperature takes a number, not bool"),
     ({"temperature": -0.1}, r"temperature is -0\.1; it must be a number from 0 to"),
@@ -75,10 +81,10 @@ def test_a_wrong_option_is_named(driver: Driver, call: str, options: dict[str, A
         (iter(()), r"messages is empty"),
         (
             [Message.user("x"), "hello"],
-            r"messages\[1\] is a str; make it a Message, for example Message\.user",
+            r"messages\[1\] is of type str; make it a Message, for example Message\.user",
         ),
-        (("hello",), r"messages\[0\] is a str; make it a Message"),
-        ({"role": "user"}, r"messages\[0\] is a str; make it a Message"),
+        (("hello",), r"messages\[0\] is of type str; make it a Message"),
+        ({"role": "user"}, r"messages\[0\] is of type str; make it a Message"),
     ],
     ids=["str", "bytes", "message", "none", "list", "tuple", "iterator", "mixed", "strings", "dict"],
 )
@@ -140,3 +146,16 @@ def test_a_type_error_that_is_not_the_callers_stays(driver: Driver) -> None:
 
     with pytest.raises(TypeError, match="mine"):
         driver.rig(ScriptedProvider(), clock=Broken()).complete()
+
+
+@pytest.mark.parametrize("tools", [None, (), [], set()], ids=["none", "tuple", "list", "set"])
+def test_no_tools_are_no_tools(driver: Driver, tools: Any) -> None:
+    provider = ScriptedProvider(["answer"])
+    driver.rig(provider).complete(tools=tools)
+    assert provider.requests[0].tools == ()
+
+
+@pytest.mark.parametrize("name", ["max_output_tokens", "temperature", "timeout_s"])
+def test_an_int_of_any_length_is_refused_in_a_short_message(driver: Driver, name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name} is an int of 16610 bits; it must be"):
+        driver.rig(ScriptedProvider()).complete(**{name: -(10**5000)})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.drivers import Driver
-from tests.engine.doubles import AsyncLedger, Ledger, Onlooker, OnRequest, Words, down, retries
+from tests.engine.doubles import AsyncLedger, FixedRandom, Ledger, Onlooker, OnRequest, Words, down, retries
 from tramapy import (
     AsyncProvider,
     AsyncTramapy,
@@ -19,6 +19,7 @@ from tramapy import (
     ConfigurationError,
     DlpInterceptor,
     DlpResult,
+    DlpRule,
     EngineEventObserver,
     FailureDiagnosticObserver,
     Message,
@@ -26,6 +27,7 @@ from tramapy import (
     OperationInterceptor,
     Provider,
     Route,
+    RuleBasedDlpConfiguration,
     StreamingDlpInterceptor,
     Tramapy,
     TramapyError,
@@ -71,17 +73,20 @@ class AsyncDiagnostics(FailureDiagnosticObserver):
         pass
 
 
+SSN = DlpRule(id="ssn", pattern=r"\d{3}-\d{2}-\d{4}")
+RULES = RuleBasedDlpConfiguration(rules=[SSN])
+
 SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"unheard_of": 1}, r"Unknown setting 'unheard_of'; known are default_provider, models"),
     ({"default_provider": "q"}, r"default_provider names the unknown provider 'q'; providers has 'p'"),
     ({"default_provider": ["p"]}, r"default_provider takes a str, not list"),
     ({"default_provider": ""}, r"default_provider is blank"),
-    ({"models": ["m"]}, r"models is a list; give a mapping"),
+    ({"models": ["m"]}, r"models is of type list; give a mapping"),
     ({"models": {"m": "q"}}, r"models\['m'\] names the unknown provider 'q'; providers has 'p'"),
     ({"models": {"m": 5}}, r"models\['m'\] takes a str, not int"),
     ({"models": {5: "p"}}, r"a key of models takes a str, not int"),
     ({"models": {" ": "p"}}, r"a key of models is blank"),
-    ({"fallbacks": [Route("p")]}, r"fallbacks is a list; give a mapping"),
+    ({"fallbacks": [Route("p")]}, r"fallbacks is of type list; give a mapping"),
     ({"fallbacks": {"m": [Route("q")]}}, r"fallbacks\['m'\]\[0\] names the unknown provider 'q'"),
     ({"fallbacks": {"m": [Route("p"), Route("q")]}}, r"fallbacks\['m'\]\[1\] names the unknown provider 'q'"),
     ({"fallbacks": {"m": Route("p")}}, r"fallbacks\['m'\] takes a sequence of Route, for example \[Route\("),
@@ -90,24 +95,45 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"fallbacks": {"m": [Route("p", 5)]}}, r"fallbacks\['m'\]\[0\]\.model takes a str, not int"),
     ({"fallbacks": {"m": [Route("p", "")]}}, r"fallbacks\['m'\]\[0\]\.model is blank"),
     ({"fallbacks": {5: []}}, r"a key of fallbacks takes a str, not int"),
-    ({"interceptors": OnRequest()}, r"interceptors is a OnRequest; give a list"),
-    ({"interceptors": None}, r"interceptors is a NoneType; give a list"),
-    ({"interceptors": "mask"}, r"interceptors is a str; give a list"),
+    ({"interceptors": OnRequest()}, r"interceptors is of type OnRequest; give a list"),
+    ({"interceptors": None}, r"interceptors is of type NoneType; give a list"),
+    ({"interceptors": "mask"}, r"interceptors is of type str; give a list"),
     (
         {"interceptors": [OnRequest(), mask]},
         r"interceptors\[1\] is a bare function; derive a class from Operation",
     ),
     (
         {"interceptors": [object()]},
-        r"interceptors\[0\] is a object; derive a class from OperationInterceptor",
+        r"interceptors\[0\] is of type object; derive a class from OperationInterceptor",
     ),
-    ({"interceptors": [OnRequest]}, r"interceptors\[0\] is a class, OnRequest, and no instance; derive"),
+    ({"interceptors": [OnRequest]}, r"interceptors\[0\] is the class OnRequest, and no instance; derive"),
     (
         {"dlp": mask},
         r"dlp is a bare function; write a class that derives from DlpInterceptor, with a method inspect",
     ),
-    ({"dlp": Words}, r"dlp is a class, Words, and no instance; write a class"),
-    ({"dlp": [Words()]}, r"dlp is a list; write a class that derives from DlpInterceptor"),
+    (
+        {"dlp": RULES},
+        r"dlp is of type RuleBasedDlpConfiguration; write RuleBasedDlpInterceptor\(\.\.\.\) around it",
+    ),
+    (
+        {"dlp": [SSN]},
+        r"dlp is of type list; write RuleBasedDlpInterceptor\(RuleBasedDlpConfiguration\(rules=",
+    ),
+    (
+        {"dlp": (SSN,)},
+        r"dlp is of type tuple; write RuleBasedDlpInterceptor\(RuleBasedDlpConfiguration\(rules=",
+    ),
+    (
+        {"dlp": SSN},
+        r"dlp is of type DlpRule; write RuleBasedDlpInterceptor\(RuleBasedDlpConfiguration\(rules=",
+    ),
+    (
+        {"request_dlp": RULES},
+        r"request_dlp is of type RuleBasedDlpConfiguration; write RuleBasedDlpInterceptor",
+    ),
+    ({"request_dlp": [SSN]}, r"request_dlp is of type list; write RuleBasedDlpInterceptor\(RuleBasedDlpConf"),
+    ({"dlp": Words}, r"dlp is the class Words, and no instance; write a class"),
+    ({"dlp": [Words()]}, r"dlp is of type list; write a class that derives from DlpInterceptor"),
     ({"dlp": AsyncStream()}, r"dlp: AsyncStream\.open_stream is async; make it a plain method"),
     ({"request_dlp": mask}, r"request_dlp is a bare function; write a class"),
     (
@@ -118,9 +144,16 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         {"dlp_redaction_audit": print},
         r"dlp_redaction_audit is a bare function; derive a class from DlpRedactionAudit",
     ),
-    ({"dlp_redaction_audit": Ledger}, r"dlp_redaction_audit is a class, Ledger, and no instance"),
-    ({"tool_result_filtering": 5}, r"tool_result_filtering is a int; give a ToolResultFilteringSettings"),
-    ({"event_observers": RecordingObserver()}, r"event_observers is a RecordingObserver; give a list"),
+    ({"dlp_redaction_audit": Ledger}, r"dlp_redaction_audit is the class Ledger, and no instance"),
+    (
+        {"dlp_redaction_audit": Ledger()},
+        r"dlp_redaction_audit has nothing to record; set dlp or request_dlp, or leave it out",
+    ),
+    (
+        {"tool_result_filtering": 5},
+        r"tool_result_filtering is of type int; give ToolResultFilteringSettings\(\.\.\.\)",
+    ),
+    ({"event_observers": RecordingObserver()}, r"event_observers is of type RecordingObserver; give a list"),
     (
         {"event_observers": [RecordingObserver]},
         r"event_observers\[0\] is the class RecordingObserver; pass an instance",
@@ -133,16 +166,16 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         {"event_observers": [AsyncListener()]},
         r"event_observers\[0\]: AsyncListener\.on_engine_event is async; make it",
     ),
-    ({"content_observers": Onlooker()}, r"content_observers is a Onlooker; give a list"),
+    ({"content_observers": Onlooker()}, r"content_observers is of type Onlooker; give a list"),
     (
         {"content_observers": [object()]},
-        r"content_observers\[0\] is a object; derive a class from AttemptContentObs",
+        r"content_observers\[0\] is of type object; derive a class from AttemptContentObs",
     ),
     (
         {"content_observers": [AsyncOnlooker()]},
         r"content_observers\[0\]: AsyncOnlooker\.on_attempt_request is async",
     ),
-    ({"diagnostic_observers": 5}, r"diagnostic_observers is a int; give a list"),
+    ({"diagnostic_observers": 5}, r"diagnostic_observers is of type int; give a list"),
     (
         {"diagnostic_observers": [print]},
         r"diagnostic_observers\[0\] is a bare function; derive a class from Failure",
@@ -151,20 +184,26 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         {"diagnostic_observers": [AsyncDiagnostics()]},
         r"diagnostic_observers\[0\]: AsyncDiagnostics\.on_failure is async",
     ),
-    ({"retry": 3}, r"retry is a int; give a RetryPolicySettings"),
-    ({"circuit_breaker": True}, r"circuit_breaker is a bool; give a CircuitBreakerSettings"),
-    ({"token_budget": 100}, r"token_budget is a int; give a TokenBudgetSettings"),
+    ({"retry": 3}, r"retry is of type int; give RetryPolicySettings\(\.\.\.\)"),
+    ({"circuit_breaker": True}, r"circuit_breaker is of type bool; give CircuitBreakerSettings\(\.\.\.\)"),
+    ({"token_budget": 100}, r"token_budget is of type int; give TokenBudgetSettings\(\.\.\.\)"),
     ({"timeout_s": 0}, r"timeout_s is 0; it must be a positive, finite number of seconds, or None"),
     ({"timeout_s": "60"}, r"timeout_s takes seconds as a number, not str"),
     ({"timeout_s": True}, r"timeout_s takes seconds as a number, not bool"),
     ({"timeout_s": math.inf}, r"timeout_s is inf; it must be a positive, finite number"),
     ({"timeout_s": math.nan}, r"timeout_s is nan; it must be a positive, finite number"),
-    ({"timeout_s": 10**400}, r"timeout_s is 10*; it must be a positive, finite number"),
+    ({"timeout_s": 10**400}, r"timeout_s is an int of 1329 bits; it must be a positive, finite number"),
     ({"deadline_s": -1.0}, r"deadline_s is -1\.0; it must be a positive, finite number"),
     ({"stream_dlp": "never"}, r"stream_dlp takes 'auto' or 'buffer'"),
     ({"stream_dlp": []}, r"stream_dlp takes 'auto' or 'buffer'"),
-    ({"clock": 5}, r"clock is a int without now_s and sleep and asleep; give one with now_s, sleep, asleep"),
-    ({"random": 5}, r"random is a int without random and getrandbits; give one with random, getrandbits"),
+    (
+        {"clock": 5},
+        r"clock is of type int, without now_s and sleep and asleep; give one with now_s, sleep, asleep",
+    ),
+    (
+        {"random": 5},
+        r"random is of type int, without random and getrandbits; give one with random, getrandbits",
+    ),
 ]
 
 
@@ -180,15 +219,21 @@ def test_a_wrong_setting_is_named(facade: Any, settings: dict[str, Any], complai
     ("providers", "complaint"),
     [
         ({}, r"providers is empty; give at least one, for example \{'openai': provider\}"),
-        ([ScriptedProvider()], r"providers is a list; give a mapping, for example \{'openai': provider\}"),
-        (ScriptedProvider(), r"providers is a ScriptedProvider; give a mapping"),
+        (
+            [ScriptedProvider()],
+            r"providers is of type list; give a mapping, for example \{'openai': provider\}",
+        ),
+        (ScriptedProvider(), r"providers is of type ScriptedProvider; give a mapping"),
         ({"": ScriptedProvider()}, r"a key of providers is blank; give it a name"),
         ({5: ScriptedProvider()}, r"a key of providers takes a str, not int"),
         (
             {"p": object()},
-            r"providers\['p'\] is a object; (Async)?Tramapy takes a (Async)?Provider: derive it from",
+            r"providers\['p'\] is of type object; (Async)?Tramapy takes (Async)?Provider: derive it from",
         ),
-        ({"p": ScriptedProvider}, r"providers\['p'\] is a \w+; (Async)?Tramapy takes a (Async)?Provider"),
+        (
+            {"p": ScriptedProvider},
+            r"providers\['p'\] is the class ScriptedProvider, and no instance; (Async)?Tramapy takes (Async)?Provider",
+        ),
     ],
 )
 def test_wrong_providers_are_named(facade: Any, providers: Any, complaint: str) -> None:
@@ -198,14 +243,14 @@ def test_wrong_providers_are_named(facade: Any, providers: Any, complaint: str) 
 
 def test_a_plain_provider_would_block_a_loop() -> None:
     with pytest.raises(
-        ConfigurationError, match=r"^providers\['p'\] is a Plain; AsyncTramapy takes a"
+        ConfigurationError, match=r"^providers\['p'\] is of type Plain; AsyncTramapy takes AsyncProvider:"
     ) as caught:
         AsyncTramapy({"p": Plain()})  # type: ignore[dict-item]  # that is the point
     assert "use Tramapy, or adapt it with tramapy.providers.ThreadedProvider" in str(caught.value)
 
 
 def test_an_async_provider_has_no_loop_on_a_thread() -> None:
-    complaint = r"^providers\['p'\] is a Awaited; Tramapy takes a Provider: use AsyncTramapy$"
+    complaint = r"^providers\['p'\] is of type Awaited; Tramapy takes Provider: use AsyncTramapy$"
     with pytest.raises(ConfigurationError, match=complaint):
         Tramapy({"p": Awaited()})  # type: ignore[dict-item]  # that is the point
 
@@ -228,7 +273,7 @@ ASYNC_HOOKS: list[tuple[dict[str, Any], str]] = [
     ({"dlp": HOOK}, r"dlp: AsyncHook\.inspect"),
     ({"dlp": CompositeDlpInterceptor([CompositeDlpInterceptor([HOOK])])}, r"dlp: AsyncHook\.inspect"),
     ({"request_dlp": HOOK}, r"request_dlp: AsyncHook\.inspect"),
-    ({"dlp_redaction_audit": AsyncLedger()}, r"dlp_redaction_audit: AsyncLedger\.emit"),
+    ({"dlp": Words(), "dlp_redaction_audit": AsyncLedger()}, r"dlp_redaction_audit: AsyncLedger\.emit"),
 ]
 
 
@@ -284,3 +329,32 @@ def test_the_facade_shows_its_providers_only() -> None:
     assert repr(AsyncTramapy({"p": ScriptedProvider(), "q": ScriptedProvider()})) == (
         "AsyncTramapy(providers=['p', 'q'])"
     )
+
+
+@pytest.mark.parametrize("name", ["dlp", "request_dlp"])
+def test_either_dlp_is_enough_for_the_audit(driver: Driver, name: str) -> None:
+    ledger = Ledger()
+    rig = driver.rig(["secret"], dlp_redaction_audit=ledger, **{name: Words()})
+    rig.complete([Message.user("secret")])
+    assert len(ledger.records) == 1
+
+
+@pytest.mark.parametrize("bits", ["7", None, 1.5, -1], ids=repr)
+def test_a_random_source_that_gives_no_bits_is_named(driver: Driver, bits: Any) -> None:
+    class Wrong(FixedRandom):
+        def getrandbits(self, k: int, /) -> int:
+            return bits
+
+    provider = ScriptedProvider([])
+    complaint = r"^random\.getrandbits returned no whole number from 0; pass one like random\.Random\(\)$"
+    with pytest.raises(ConfigurationError, match=complaint):
+        driver.rig(provider, random=Wrong(0.5)).complete()
+    assert provider.requests == ()
+
+
+def test_several_providers_without_a_default_serve_calls_that_name_one(driver: Driver) -> None:
+    """No model has a route of its own here, and that is a set-up that works."""
+    rig = driver.rig({"a": ScriptedProvider([]), "b": ScriptedProvider(["from b"])})
+    assert rig.complete(provider="b").content == "from b"
+    with pytest.raises(ConfigurationError, match="set default_provider to one of 'a', 'b'"):
+        rig.complete()

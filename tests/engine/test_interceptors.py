@@ -216,7 +216,7 @@ def test_an_error_names_the_one_inside_a_composite(driver: Driver) -> None:
         (b"text", "returned bytes; return a sequence of Message"),
         (Message.user("x"), "returned Message; return a sequence of Message"),
         (iter(()), "returned tuple_iterator; return a sequence of Message"),
-        (["text"], "returned a sequence with a str; return Message values only"),
+        (["text"], "returned a sequence with a value of type str; return Message values only"),
         ([], "returned no messages; raise where the call must not happen"),
     ],
     ids=["none", "str", "bytes", "message", "iterator", "strings", "empty"],

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import threading
+from typing import Any
+
 import pytest
 
 from tests.drivers import HELLO, Driver
@@ -162,12 +166,15 @@ def test_rt36_jitter_stays_below_its_ratio(driver: Driver) -> None:
     assert 1.19 < rig.clock.sleeps[-1] < 1.2
 
 
-def test_rt36_a_sample_outside_the_contract_fails_the_attempt_once(driver: Driver) -> None:
-    rig = driver.rig([down(), "never"], retry=retries(1, jitter_ratio=0.2), random=FixedRandom(1.0))
-    with pytest.raises(ValueError, match=r"random source gave a sample outside \[0, 1\)"):
+@pytest.mark.parametrize("sample", [1.0, -0.5, math.nan, "0.5", None, [0.5]], ids=repr)
+def test_rt36_a_sample_outside_the_contract_fails_the_attempt_once(driver: Driver, sample: Any) -> None:
+    rig = driver.rig([down(), "never"], retry=retries(1, jitter_ratio=0.2), random=FixedRandom(sample))
+    with pytest.raises(
+        ConfigurationError, match=r"^random gave a sample that is no number in \[0, 1\); pass"
+    ):
         rig.complete()
     (failed,) = rig.attributes_of("attempt.failed")
-    assert (failed["failure_kind"], failed["error_type"]) == ("engine", "ValueError")
+    assert (failed["failure_kind"], failed["error_type"]) == ("configuration", "ConfigurationError")
     assert rig.names[-1] == "operation.completed"
     assert rig.clock.sleeps == ()
 
@@ -293,3 +300,30 @@ def test_jitter_is_on_by_default(driver: Driver) -> None:
     rig = driver.rig([down(), "hi"], retry=RetryPolicySettings(), random=FixedRandom(0.5))
     rig.complete()
     assert rig.clock.sleeps == (pytest.approx(0.055),)
+
+
+def test_the_largest_settings_give_a_delay_that_can_be_slept_for(driver: Driver) -> None:
+    longest_s = 1e9
+    rig = driver.rig(
+        [down(retry_after_s=longest_s), "hi"],
+        retry=retries(1, jitter_ratio=100, max_retry_after_s=longest_s),
+        random=FixedRandom(0.999),
+    )
+    rig.complete()
+    assert rig.clock.sleeps == (longest_s,)
+    assert longest_s < threading.TIMEOUT_MAX
+    assert rig.attributes_of("retry.scheduled")[0]["delay_millis"] == 10**12
+
+
+def test_the_longest_open_duration_can_be_told(driver: Driver) -> None:
+    longest_s = 1e9
+    rig = driver.rig(
+        [down()],
+        retry=retries(0),
+        circuit_breaker=CircuitBreakerSettings(failure_threshold=1, open_duration_s=longest_s),
+    )
+    with pytest.raises(ProviderError):
+        rig.complete()
+    with pytest.raises(CircuitBreakerOpenError):
+        rig.complete()
+    assert rig.attributes_of("circuit.rejected")[0]["retry_after_millis"] == 10**12

@@ -198,8 +198,16 @@ def test_an_abort_reaches_every_stream() -> None:
     assert second.opened[0].is_aborted
 
 
-@pytest.mark.parametrize("child", [object(), print, Plain, None])
-def test_what_is_no_interceptor_is_refused_by_position(child: Any) -> None:
-    complaint = rf"^interceptors\[1\] is a {type(child).__name__}; derive it from DlpInterceptor$"
+@pytest.mark.parametrize(
+    ("child", "kind"),
+    [
+        (object(), "of type object"),
+        (print, "a bare function"),
+        (Plain, "the class Plain, and no instance"),
+        (None, "of type NoneType"),
+    ],
+)
+def test_what_is_no_interceptor_is_refused_by_position(child: Any, kind: str) -> None:
+    complaint = rf"^interceptors\[1\] is {kind}; derive it from DlpInterceptor$"
     with pytest.raises(TypeError, match=complaint):
         CompositeDlpInterceptor([Plain("a", "b"), child])

@@ -138,9 +138,17 @@ def test_a_pending_fold_over_something_without_close_can_be_given_up() -> None:
     pending.close()
 
 
-@pytest.mark.parametrize("child", [object(), print, Plain, None])
-def test_what_is_no_interceptor_is_refused_by_position(child: Any) -> None:
-    complaint = rf"^interceptors\[1\] is a {type(child).__name__}; derive it from OperationInterceptor$"
+@pytest.mark.parametrize(
+    ("child", "kind"),
+    [
+        (object(), "of type object"),
+        (print, "a bare function"),
+        (Plain, "the class Plain, and no instance"),
+        (None, "of type NoneType"),
+    ],
+)
+def test_what_is_no_interceptor_is_refused_by_position(child: Any, kind: str) -> None:
+    complaint = rf"^interceptors\[1\] is {kind}; derive it from OperationInterceptor$"
     with pytest.raises(TypeError, match=complaint):
         CompositeOperationInterceptor([Plain("a"), child])
 

@@ -108,7 +108,7 @@ def test_a_bad_rule_id_is_refused_and_never_repeated(rule_id: str, complaint: st
 
 
 def test_a_rule_id_is_a_str() -> None:
-    with pytest.raises(TypeError, match="a DLP rule id is a str, not a int"):
+    with pytest.raises(TypeError, match="a DLP rule id is a str, not int"):
         check_rule_id(5)  # type: ignore[arg-type]  # that is the point
 
 
@@ -127,5 +127,5 @@ def test_a_text_that_decides_what_it_equals_becomes_a_plain_one() -> None:
 
 
 def test_a_tool_limit_is_named_by_a_str() -> None:
-    with pytest.raises(TypeError, match="a key that is a int"):
+    with pytest.raises(TypeError, match="a key of type int; each is a str"):
         ToolResultFilteringSettings(max_aggregate_text_length_by_tool={1: 5})

@@ -296,7 +296,7 @@ def test_a_provider_without_a_stream_method_cannot_stream(async_driver: Driver) 
 
 
 def test_something_else_than_a_provider_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="takes a Provider, not a str"):
+    with pytest.raises(ConfigurationError, match="takes a Provider, not str"):
         ThreadedProvider("openai")  # type: ignore[arg-type]
 
 

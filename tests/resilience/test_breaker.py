@@ -293,7 +293,7 @@ def test_rt23_providers_are_independent_and_models_share_theirs(clock):
 
 @pytest.mark.parametrize("field", ["failure_threshold", "open_duration_s"])
 def test_rt24_zero_is_refused(field):
-    with pytest.raises(ValueError, match=rf"CircuitBreakerSettings\.{field} is too small; give "):
+    with pytest.raises(ValueError, match=rf"CircuitBreakerSettings\.{field} is 0(\.0)?; give "):
         CircuitBreakerSettings(**{field: 0})
 
 
@@ -387,11 +387,11 @@ def test_a_deferred_release_comes_before_the_next_report(clock, report):
         ({"enabled": 1}, TypeError, "enabled takes a bool, not int"),
         ({"failure_threshold": True}, TypeError, "failure_threshold takes an int, not bool"),
         ({"failure_threshold": 2.0}, TypeError, "failure_threshold takes an int, not float"),
-        ({"failure_threshold": -1}, ValueError, "failure_threshold is too small; give at least 1"),
-        ({"open_duration_s": float("nan")}, ValueError, "open_duration_s is not finite"),
-        ({"open_duration_s": float("inf")}, ValueError, "open_duration_s is not finite"),
-        ({"open_duration_s": 10**400}, ValueError, "open_duration_s is not finite"),
-        ({"open_duration_s": -1.0}, ValueError, "open_duration_s is too small; give more than 0"),
+        ({"failure_threshold": -1}, ValueError, "failure_threshold is -1; give at least 1"),
+        ({"open_duration_s": float("nan")}, ValueError, "open_duration_s is nan; give more than 0"),
+        ({"open_duration_s": float("inf")}, ValueError, "open_duration_s is inf; give at most"),
+        ({"open_duration_s": 10**400}, ValueError, "open_duration_s is inf; give at most"),
+        ({"open_duration_s": -1.0}, ValueError, "open_duration_s is -1.0; give more than 0"),
         ({"open_duration_s": True}, TypeError, "open_duration_s takes a number, not bool"),
         ({"open_duration_s": "30"}, TypeError, "open_duration_s takes a number, not str"),
         ({"neutral_probe": "ignore"}, ValueError, "neutral_probe is unknown; give 'release' or 'reopen'"),

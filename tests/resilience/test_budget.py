@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tramapy.resilience.budget import (
@@ -90,12 +90,13 @@ def test_one_limit_makes_it_active(name):
 @pytest.mark.parametrize(
     ("value", "kind", "remedy"),
     [
-        (0, ValueError, "is too small; give at least 1"),
-        (-5, ValueError, "is too small; give at least 1"),
+        (0, ValueError, "is 0; give at least 1"),
+        (-5, ValueError, "is -5; give at least 1"),
+        (-(10**5000), ValueError, "is an int of 16610 bits; give at least 1"),
         (True, TypeError, "takes an int, not bool"),
         (10.0, TypeError, "takes an int, not float"),
     ],
-    ids=["zero", "negative", "bool", "float"],
+    ids=["zero", "negative", "very-negative", "bool", "float"],
 )
 @pytest.mark.parametrize(
     "field",
@@ -106,6 +107,20 @@ def test_limits_that_cannot_work_are_refused_by_name(field, value, kind, remedy)
         TokenBudgetSettings(**{field: value})
 
 
+@pytest.mark.parametrize("soft", [10, 11])
+def test_a_soft_limit_that_the_hard_one_hides_is_refused(soft):
+    complaint = (
+        rf"^TokenBudgetSettings\.soft_max_tokens_per_operation is {soft}, which would never be reported; "
+        rf"give less than hard_max_tokens_per_operation \(10\), or leave it out$"
+    )
+    with pytest.raises(ValueError, match=complaint):
+        TokenBudgetSettings(hard_max_tokens_per_operation=10, soft_max_tokens_per_operation=soft)
+
+
+def test_a_soft_limit_may_be_above_what_one_attempt_may_use():
+    TokenBudgetSettings(hard_max_tokens_per_attempt=10, soft_max_tokens_per_operation=11)
+
+
 @settings(deadline=None, derandomize=True)
 @given(
     usages=st.lists(st.tuples(COUNTS, COUNTS), max_size=12),
@@ -114,6 +129,7 @@ def test_limits_that_cannot_work_are_refused_by_name(field, value, kind, remedy)
     soft=st.one_of(st.none(), st.integers(1, 400)),
 )
 def test_outcomes_follow_from_the_sums(usages, attempt, operation, soft):
+    assume(operation is None or soft is None or soft < operation)
     budget = budget_of(attempt, operation, soft)
     used, soft_reports = 0, 0
     for input_tokens, output_tokens in usages:

@@ -37,7 +37,7 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
     def __init__(self, configuration: RuleBasedDlpConfiguration, *, backend: Backend = "auto") -> None:
         if not isinstance(configuration, RuleBasedDlpConfiguration):
             raise TypeError(
-                f"RuleBasedDlpInterceptor takes a RuleBasedDlpConfiguration, not a "
+                f"RuleBasedDlpInterceptor takes a RuleBasedDlpConfiguration, not "
                 f"{type(configuration).__name__}; write RuleBasedDlpConfiguration(rules=[...])"
             )
         re2 = _re2_for(backend)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType, check_rule_id
+from tramapy.values import shown
 
 __all__ = ["DlpRule", "RuleBasedDlpConfiguration"]
 
@@ -52,14 +53,14 @@ class DlpRule:
     def _check_texts(self) -> None:
         for name, text in (("pattern", self.pattern), ("replacement", self.replacement)):
             if not isinstance(text, str):
-                raise TypeError(f"DLP rule {self.id!r}: {name} takes a str, not a {type(text).__name__}")
+                raise TypeError(f"DLP rule {self.id!r}: {name} takes a str, not {type(text).__name__}")
         if not self.pattern.strip():
             raise ConfigurationError(f"DLP rule {self.id!r}: its pattern is blank; write what it looks for")
 
     def _members(self, name: str, values: Collection[_T]) -> Collection[_T]:
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise TypeError(
-                f"DLP rule {self.id!r}: {name} takes several values, such as a set; not a "
+                f"DLP rule {self.id!r}: {name} takes several values, such as a set; not "
                 f"{type(values).__name__}"
             )
         return values
@@ -103,7 +104,7 @@ class RuleBasedDlpConfiguration:
         ids: set[str] = set()
         for place, rule in enumerate(self.rules):
             if not isinstance(rule, DlpRule):
-                raise TypeError(f"rules[{place}] takes a DlpRule, not a {type(rule).__name__}")
+                raise TypeError(f"rules[{place}] takes a DlpRule, not {type(rule).__name__}")
             if rule.id in ids:
                 raise ConfigurationError(f"Two DLP rules have the id {rule.id!r}; give each its own")
             ids.add(rule.id)
@@ -112,8 +113,8 @@ class RuleBasedDlpConfiguration:
     def _check_max_text_length(self) -> None:
         limit = self.max_text_length
         if isinstance(limit, bool) or not isinstance(limit, int):
-            raise TypeError(f"max_text_length takes an int, not a {type(limit).__name__}")
+            raise TypeError(f"max_text_length takes an int, not {type(limit).__name__}")
         if not 1 <= limit <= _LARGEST_TEXT_LENGTH:
             raise ConfigurationError(
-                f"max_text_length is {limit}; it must be between 1 and {_LARGEST_TEXT_LENGTH}"
+                f"max_text_length is {shown(limit)}; it must be between 1 and {_LARGEST_TEXT_LENGTH}"
             )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from tramapy.errors import ConfigurationError
 from tramapy.messages import Message, ToolDefinition
+from tramapy.values import described, shown
 
 __all__ = [
     "checked_count",
@@ -23,6 +24,7 @@ __all__ = [
 T = TypeVar("T")
 
 _NO_SEQUENCE = (str, bytes, Message)  # a union would be built anew for every call
+_NO_TOOLS = (str, bytes, Mapping)
 _LARGEST = sys.float_info.max  # above it lie infinity, and ints that no float can hold
 
 
@@ -44,7 +46,7 @@ def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
     for position, message in enumerate(listed):
         if not isinstance(message, Message):
             raise ConfigurationError(
-                f"messages[{position}] is a {type(message).__name__}; make it a Message, "
+                f"messages[{position}] is {described(message)}; make it a Message, "
                 f"for example Message.user(...)"
             )
     return listed
@@ -52,13 +54,14 @@ def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 def checked_tools(tools: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
     """Return the tools as a tuple, possibly empty."""
-    if not isinstance(tools, Iterable):
-        raise ConfigurationError(f"tools takes a sequence of ToolDefinition, not {type(tools).__name__}")
+    kind = type(tools).__name__
+    if isinstance(tools, _NO_TOOLS) or not isinstance(tools, Iterable):
+        raise ConfigurationError(f"tools takes a sequence of ToolDefinition, not {kind}")
     listed = tuple(tools)
     for position, tool in enumerate(listed):
         if not isinstance(tool, ToolDefinition):
             raise ConfigurationError(
-                f"tools[{position}] is a {type(tool).__name__}; make it a ToolDefinition(name=...)"
+                f"tools[{position}] is {described(tool)}; make it a ToolDefinition(name=...)"
             )
     return listed
 
@@ -84,7 +87,7 @@ def checked_text(name: str, value: str) -> str:
 def checked_member(name: str, value: T, kind: type[T]) -> T:
     """Return a member of an enum."""
     if not isinstance(value, kind):
-        raise ConfigurationError(f"{name} takes a {kind.__name__}, not {type(value).__name__}")
+        raise ConfigurationError(f"{name} takes {kind.__name__}, not {type(value).__name__}")
     return value
 
 
@@ -93,7 +96,9 @@ def checked_number(name: str, value: float, *, maximum: float = _LARGEST) -> flo
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigurationError(f"{name} takes a number, not {type(value).__name__}")
     if not 0 <= value <= maximum:
-        raise ConfigurationError(f"{name} is {value}; it must be a number from 0 to {maximum:g}, or None")
+        raise ConfigurationError(
+            f"{name} is {shown(value)}; it must be a number from 0 to {maximum:g}, or None"
+        )
     return value
 
 
@@ -102,7 +107,7 @@ def checked_count(name: str, value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigurationError(f"{name} takes an int, not {type(value).__name__}")
     if value < 1:
-        raise ConfigurationError(f"{name} is {value}; it must be at least 1, or None")
+        raise ConfigurationError(f"{name} is {shown(value)}; it must be at least 1, or None")
     return value
 
 
@@ -112,6 +117,6 @@ def checked_seconds(name: str, value: float) -> float:
         raise ConfigurationError(f"{name} takes seconds as a number, not {type(value).__name__}")
     if not 0 < value <= _LARGEST:
         raise ConfigurationError(
-            f"{name} is {value}; it must be a positive, finite number of seconds, or None"
+            f"{name} is {shown(value)}; it must be a positive, finite number of seconds, or None"
         )
     return float(value)

@@ -70,8 +70,8 @@ def _checked_messages(name: str, messages: object) -> Sequence[Message]:
     for message in listed:
         if not isinstance(message, Message):
             raise InterceptorError(
-                f"Interceptor {name}.intercept_request returned a sequence with a {type(message).__name__}; "
-                f"return Message values only"
+                f"Interceptor {name}.intercept_request returned a sequence with a value of type "
+                f"{type(message).__name__}; return Message values only"
             )
     if not listed:
         raise InterceptorError(

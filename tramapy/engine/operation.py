@@ -67,7 +67,7 @@ class Operation:
         workflow_run_id: str | None = None,
         data_classification: DataClassification | None = None,
         classification_source: ClassificationSource | None = None,
-        tools: Iterable[ToolDefinition] = (),
+        tools: Iterable[ToolDefinition] | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         max_output_tokens: int | None = None,
@@ -102,7 +102,7 @@ class Operation:
             if classification_source is None
             else checked_member("classification_source", classification_source, ClassificationSource)
         )
-        self.tools: tuple[ToolDefinition, ...] = checked_tools(tools) if tools else ()
+        self.tools: tuple[ToolDefinition, ...] = () if tools is None else checked_tools(tools)
         self.temperature: float | None = (
             None if temperature is None else checked_number("temperature", temperature)
         )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from tramapy.hooks.pending_fold import PendingFold
+from tramapy.values import described, shown
 
 __all__ = [
     "ClassificationSource",
@@ -222,8 +223,7 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
         for position, interceptor in enumerate(self.interceptors):
             if not isinstance(interceptor, DlpInterceptor):
                 raise TypeError(
-                    f"interceptors[{position}] is a {type(interceptor).__name__}; "
-                    f"derive it from DlpInterceptor"
+                    f"interceptors[{position}] is {described(interceptor)}; derive it from DlpInterceptor"
                 )
 
     def inspect(self, context: DlpContext, text: str) -> DlpResult | Awaitable[DlpResult]:
@@ -321,7 +321,7 @@ class ToolResultFilteringSettings:
         for tool_name, limit in limits.items():
             if not isinstance(tool_name, str):
                 raise TypeError(
-                    f"max_aggregate_text_length_by_tool has a key that is a {type(tool_name).__name__}, no str"
+                    f"max_aggregate_text_length_by_tool has a key of type {type(tool_name).__name__}; each is a str"
                 )
             if not tool_name or tool_name != tool_name.strip():
                 raise ValueError(
@@ -340,7 +340,7 @@ class ToolResultFilteringSettings:
 def check_rule_id(rule_id: str) -> str:
     """Return `rule_id`, or raise `ValueError` in words that never repeat it: it may hold what it matched."""
     if not isinstance(rule_id, str):
-        raise TypeError(f"a DLP rule id is a str, not a {type(rule_id).__name__}")
+        raise TypeError(f"a DLP rule id is a str, not {type(rule_id).__name__}")
     if not rule_id.strip():
         raise ValueError("a DLP rule id is blank; name the rule, for example 'ssn'")
     if rule_id != rule_id.strip():
@@ -363,6 +363,6 @@ def _merged(redactions: Iterable[DlpRedaction]) -> tuple[DlpRedaction, ...]:
 
 def _check_limit(name: str, limit: int) -> None:
     if isinstance(limit, bool) or not isinstance(limit, int):
-        raise TypeError(f"{name} takes an int, not a {type(limit).__name__}")
+        raise TypeError(f"{name} takes an int, not {type(limit).__name__}")
     if limit < 1:
-        raise ValueError(f"{name} is {limit}; it must be at least 1")
+        raise ValueError(f"{name} is {shown(limit)}; it must be at least 1")

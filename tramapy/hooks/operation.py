@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from tramapy.hooks.pending_fold import PendingFold
 from tramapy.messages import Message, ModelResponse
+from tramapy.values import described
 
 __all__ = ["CompositeOperationInterceptor", "OperationCallContext", "OperationInterceptor"]
 
@@ -69,7 +70,7 @@ class CompositeOperationInterceptor(OperationInterceptor):
         for position, interceptor in enumerate(self.interceptors):
             if not isinstance(interceptor, OperationInterceptor):
                 raise TypeError(
-                    f"interceptors[{position}] is a {type(interceptor).__name__}; "
+                    f"interceptors[{position}] is {described(interceptor)}; "
                     f"derive it from OperationInterceptor"
                 )
 

@@ -38,7 +38,7 @@ class ThreadedProvider(AsyncProvider):
     def __init__(self, provider: Provider, *, limiter: anyio.CapacityLimiter | None = None) -> None:
         if not isinstance(provider, Provider):
             raise ConfigurationError(
-                f"ThreadedProvider takes a Provider, not a {type(provider).__name__}; derive it from Provider"
+                f"ThreadedProvider takes a Provider, not {type(provider).__name__}; derive it from Provider"
             )
         self._provider = provider
         self._limiter = limiter

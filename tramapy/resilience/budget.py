@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tramapy.resilience.validation import whole_number
+from tramapy.values import shown
 
 __all__ = [
     "BudgetOutcome",
@@ -29,7 +30,8 @@ class TokenBudgetSettings:
 
     Raises:
         TypeError: A limit is no int.
-        ValueError: A limit is below 1.
+        ValueError: A limit is below 1, or the soft one is not below the operation's hard one: then it could
+            never be reported.
     """
 
     hard_max_tokens_per_attempt: int | None = None
@@ -40,6 +42,12 @@ class TokenBudgetSettings:
         for name, limit in self._limits():
             if limit is not None:
                 whole_number(f"TokenBudgetSettings.{name}", limit, minimum=1)
+        soft, hard = self.soft_max_tokens_per_operation, self.hard_max_tokens_per_operation
+        if soft is not None and hard is not None and soft >= hard:
+            raise ValueError(
+                f"TokenBudgetSettings.soft_max_tokens_per_operation is {shown(soft)}, which would never be "
+                f"reported; give less than hard_max_tokens_per_operation ({shown(hard)}), or leave it out"
+            )
 
     @property
     def is_active(self) -> bool:

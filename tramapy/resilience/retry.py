@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tramapy.cancellation import leaves
-from tramapy.errors import ProviderError
+from tramapy.errors import ConfigurationError, ProviderError
 from tramapy.resilience.validation import finite_number, whole_number
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
 _DEFAULT_PROVIDER_RETRIES = 3
 _FIRST_DELAY_MS = 50
 _LONGEST_DELAY_MS = 1000
+_LARGEST_JITTER_RATIO = 100.0
 _LAST_DOUBLING = 5  # 50 · 2^5 is over the longest delay: a shift by more would only cost memory
 
 
@@ -38,7 +39,8 @@ class RetryPolicySettings:
             client's own `max_retries`.
         max_retry_after_s: The longest wait that a provider's hint may ask for, jitter included. A longer hint
             is not waited for: the next route is taken.
-        jitter_ratio: Each delay grows by a random share of itself, up to this one. 0 switches it off.
+        jitter_ratio: Each delay grows by a random share of itself, up to this one; at most 100. 0 switches it
+            off.
 
     Raises:
         TypeError: A field has the wrong type.
@@ -54,7 +56,12 @@ class RetryPolicySettings:
             whole_number("RetryPolicySettings.provider_retries", self.provider_retries, minimum=0)
         cap_s = finite_number("RetryPolicySettings.max_retry_after_s", self.max_retry_after_s)
         object.__setattr__(self, "max_retry_after_s", cap_s)
-        ratio = finite_number("RetryPolicySettings.jitter_ratio", self.jitter_ratio, may_equal_minimum=True)
+        ratio = finite_number(
+            "RetryPolicySettings.jitter_ratio",
+            self.jitter_ratio,
+            may_equal_minimum=True,
+            maximum=_LARGEST_JITTER_RATIO,
+        )
         object.__setattr__(self, "jitter_ratio", ratio)
 
 
@@ -126,7 +133,8 @@ class RetryPolicy:
             deadline_at_s: When the whole operation must be over; None for no limit.
 
         Raises:
-            ValueError: The random source gave a sample outside its range, or `retry_index` is negative.
+            ConfigurationError: The random source gave what is no number of its range.
+            ValueError: `retry_index` is negative.
         """
         if not is_retryable(error):
             return Stop()
@@ -152,10 +160,10 @@ class RetryPolicy:
 
     def _jittered(self, delay_s: float) -> float:
         """Lengthen a delay by a random share; never shorten it, since a hint is a minimum."""
-        sample = self._sample()
-        if not 0.0 <= sample < 1.0:
-            raise ValueError(
-                "The injected random source gave a sample outside [0, 1); pass one like random.random"
+        sample: object = self._sample()
+        if not isinstance(sample, int | float) or not 0.0 <= sample < 1.0:
+            raise ConfigurationError(
+                "random gave a sample that is no number in [0, 1); pass a source like random.Random()"
             )
         return delay_s + delay_s * self._settings.jitter_ratio * sample
 

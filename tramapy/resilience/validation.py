@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
-__all__ = ["finite_number", "fraction", "whole_number"]
+from tramapy.values import shown
+
+__all__ = ["LONGEST_S", "finite_number", "fraction", "whole_number"]
+
+LONGEST_S: Final = 1_000_000_000.0
+"""The longest duration: about 30 years. What comes of it still fits every clock, sleep and event."""
 
 
 def whole_number(field: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
@@ -23,38 +29,42 @@ def whole_number(field: str, value: object, *, minimum: int, maximum: int | None
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{field} takes an int, not {type(value).__name__}")
     if value < minimum:
-        raise ValueError(f"{field} is too small; give at least {minimum}")
+        raise ValueError(f"{field} is {shown(value)}; give at least {minimum}")
     if maximum is not None and value > maximum:
-        raise ValueError(f"{field} is too large; give at most {maximum}")
+        raise ValueError(f"{field} is {shown(value)}; give at most {maximum}")
     return value
 
 
 def finite_number(
-    field: str, value: object, *, minimum: float = 0.0, may_equal_minimum: bool = False
+    field: str,
+    value: object,
+    *,
+    minimum: float = 0.0,
+    may_equal_minimum: bool = False,
+    maximum: float = LONGEST_S,
 ) -> float:
-    """Return `value` as a float if it is a finite number above `minimum`; see `whole_number`."""
-    number = _finite(field, value)
-    if number < minimum or (number == minimum and not may_equal_minimum):
+    """Return `value` as a float if it is above `minimum` and at most `maximum`; see `whole_number`."""
+    number = _number(field, value)
+    if not (number > minimum or (may_equal_minimum and number == minimum)):
         word = "at least" if may_equal_minimum else "more than"
-        raise ValueError(f"{field} is too small; give {word} {minimum:g}")
+        raise ValueError(f"{field} is {shown(number)}; give {word} {minimum:g}")
+    if number > maximum:
+        raise ValueError(f"{field} is {shown(number)}; give at most {maximum:g}")
     return number
 
 
 def fraction(field: str, value: object) -> float:
     """Return `value` as a float if it lies above 0 and at most at 1; see `whole_number`."""
-    number = _finite(field, value)
+    number = _number(field, value)
     if not 0.0 < number <= 1.0:
-        raise ValueError(f"{field} is a fraction above 0 and up to 1; give 0.5 for half")
+        raise ValueError(f"{field} is {shown(number)}; give a fraction above 0 and up to 1, 0.5 for half")
     return number
 
 
-def _finite(field: str, value: object) -> float:
+def _number(field: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{field} takes a number, not {type(value).__name__}")
     try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{field} is not finite; give a plain number")
-    return number
+        return float(value)
+    except OverflowError:  # an int that no float can hold
+        return math.inf if value > 0 else -math.inf

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tramapy.resilience.validation import finite_number, fraction, whole_number
+from tramapy.values import shown
 
 __all__ = ["CircuitBreakerWindow"]
 
@@ -84,8 +85,8 @@ class CircuitBreakerWindow:
             whole_number(_field("size_calls"), self.size_calls, minimum=1, maximum=_MAX_SIZE_CALLS)
         if self.minimum_calls > self.size:
             raise ValueError(
-                f"CircuitBreakerWindow.minimum_calls is more than size_calls ({self.size}), so the circuit "
-                "could never open; lower it, or widen the window"
+                f"CircuitBreakerWindow.minimum_calls is {shown(self.minimum_calls)}, more than size_calls "
+                f"({self.size}), so the circuit could never open; lower it, or widen the window"
             )
 
     def _set(self, name: str, value: float) -> None:
