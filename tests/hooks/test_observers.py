@@ -6,13 +6,16 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
+from collections.abc import Callable
 
 import pytest
 
+from tests.engine.doubles import raising
 from tramapy import ConfigurationError, EngineEventObserver, RuntimeEvent, RuntimeEventDefinition
 from tramapy.hooks.diagnostics import FailurePolicy, report_secondary_failure
 from tramapy.hooks.event_model import RuntimeEventDomain
 from tramapy.hooks.events import ObserverChain
+from tramapy.runtime import run_sync
 
 OPEN = RuntimeEvent.of(RuntimeEventDefinition(name="acme.open", domain=RuntimeEventDomain.ENGINE), {})
 CLOSED = RuntimeEvent.of(
@@ -139,6 +142,15 @@ def test_async_observers_and_strangers_are_refused_by_position() -> None:
         ObserverChain([object()])
 
 
+def within(chain: ObserverChain, step: Callable[[], object]) -> object:
+    """Make a step inside a chain's scopes."""
+
+    async def made() -> object:
+        return step()
+
+    return run_sync(chain.within_scope(OPEN, made))
+
+
 def test_scopes_are_entered_in_order_left_in_reverse_and_cannot_swallow() -> None:
     steps: list[str] = []
 
@@ -155,8 +167,8 @@ def test_scopes_are_entered_in_order_left_in_reverse_and_cannot_swallow() -> Non
 
     chain = ObserverChain([Scoped("a"), Scoped("b"), EngineEventObserver()])
     assert chain.has_scopes
-    with pytest.raises(LookupError), chain.scope(OPEN):
-        raise LookupError
+    with pytest.raises(LookupError):
+        within(chain, raising(LookupError()))
     assert steps == ["+a", "+b", "-b", "-a"]
 
 
@@ -177,9 +189,8 @@ def test_a_failing_scope_is_isolated_on_the_way_in_and_out(caplog) -> None:
     def broken() -> None:
         raise ValueError("canary-text")
 
-    with ObserverChain([Scoped(broken), Scoped(OnExit), Scoped(lambda: None)]).scope(OPEN):
-        steps = "ran"
-    assert steps == "ran"
+    chain = ObserverChain([Scoped(broken), Scoped(OnExit), Scoped(lambda: None)])
+    assert within(chain, lambda: "ran") == "ran"
     assert caplog.text.count("callback=provider_call_scope error_type=ValueError") == 2
     assert "canary-text" not in caplog.text
 
@@ -189,8 +200,8 @@ def test_a_cancellation_out_of_a_scope_escapes() -> None:
         def provider_call_scope(self, event: RuntimeEvent):
             raise concurrent.futures.CancelledError
 
-    with pytest.raises(concurrent.futures.CancelledError), ObserverChain([Scoped()]).scope(OPEN):
-        pass
+    with pytest.raises(concurrent.futures.CancelledError):
+        within(ObserverChain([Scoped()]), raising(AssertionError("the step must not run")))
 
 
 def test_an_empty_chain_is_not_heard() -> None:

@@ -83,8 +83,11 @@ def _show(callback: str, tell: Callable[[RuntimeEvent, T], object], event: Runti
         if result is not None:
             drop_awaitable(result)
     except Exception as error:  # fail-open, as for every observer
-        rethrow_if_cancellation(error)
-        report_secondary_failure("attempt_content_observer", callback, error)
+        failure = error
+    else:
+        return
+    rethrow_if_cancellation(failure)
+    report_secondary_failure("attempt_content_observer", callback, failure)
 
 
 def _charge(attempt: Attempt, response: ModelResponse) -> None:

@@ -27,20 +27,30 @@ async def complete(operation: Operation) -> ModelResponse:
     dispatch = Dispatch(operation)
     try:
         operation.report_started()
-        while True:
-            attempt = dispatch.begin()
-            try:
-                response = await run_attempt(attempt)
-                dispatch.succeeded(attempt, response)
-                break
-            except BaseException as error:
-                await dispatch.failed(attempt, error)
+        response = await _attempts(dispatch)
     except BaseException as error:
-        dispatch.release()
-        operation.report_completed("cancelled" if is_cancellation(error) else "failed", error)
-        raise
-    operation.report_completed("success")
-    return response
+        failure = error
+    else:
+        operation.report_completed("success")
+        return response
+    # not in the handler: there, an observer that logs "the current exception" would log what DLP withheld
+    dispatch.release()
+    operation.report_completed("cancelled" if is_cancellation(failure) else "failed", failure)
+    raise failure
+
+
+async def _attempts(dispatch: Dispatch) -> ModelResponse:
+    while True:
+        attempt = dispatch.begin()
+        try:
+            response = await run_attempt(attempt)
+            dispatch.succeeded(attempt, response)
+        except BaseException as error:
+            failure = error
+        else:
+            return response
+        await dispatch.failed(attempt, failure)
+        del failure
 
 
 class Dispatch:

@@ -43,16 +43,21 @@ def ask(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -
     try:
         return dlp.inspect(context, text)
     except Exception as error:
-        raise inspection_error(attempt, context, "inspect", error) from None
+        failure = error
+    # not in the handler: there, an observer that logs "the current exception" would log the text
+    raise inspection_error(attempt, context, "inspect", failure) from None
 
 
 async def _answered(attempt: Attempt, context: DlpContext, result: object) -> DlpResult:
     if isinstance(result, DlpResult):
         return result
+    failure: Exception | None = None
     try:
         result = await settled(attempt, result)
     except Exception as error:
-        raise inspection_error(attempt, context, "inspect", error) from None
+        failure = error
+    if failure is not None:
+        raise inspection_error(attempt, context, "inspect", failure) from None
     if not isinstance(result, DlpResult):
         raise fail_inspection(attempt, context, "invalid_result", None)
     return result
@@ -81,19 +86,26 @@ async def audited(attempt: Attempt, context: DlpContext, redactions: Sequence[Dl
     if emitter is not None:
         if not redactions:
             raise fail_inspection(attempt, context, "change_without_evidence", None)
+        failure: Exception | None = None
         try:
             await settled(attempt, emitter.emit(context, redactions))
-        except ConfigurationError:
-            raise
         except Exception as error:
-            rethrow_if_cancellation(error)
-            attempt.diagnose("audit", "emit", error)
-            raise fail_inspection(attempt, context, "audit_failed", error) from None
+            failure = error
+        if failure is not None:
+            raise _audit_error(attempt, context, failure) from None
     if attempt.is_heard:
         for redaction in redactions:
             attempt.notify(
                 reporting.dlp_redacted(attempt.base, context, redaction, attempt.tool_label(context))
             )
+
+
+def _audit_error(attempt: Attempt, context: DlpContext, error: Exception) -> Exception:
+    rethrow_if_cancellation(error)
+    if isinstance(error, ConfigurationError):
+        return error
+    attempt.diagnose("audit", "emit", error)
+    return fail_inspection(attempt, context, "audit_failed", error)
 
 
 async def settled(attempt: Attempt, result: object) -> object:

@@ -20,8 +20,10 @@ async def intercept_request(attempt: Attempt, messages: Sequence[Message]) -> Se
     """Pass the operation's original messages through every interceptor, in order."""
     context = attempt.context
     for hook in attempt.pipeline.hooks.requests:
+        failure: Exception | None = None
+        intercepted: object = messages
         try:
-            intercepted: object = hook.intercept(context, messages)
+            intercepted = hook.intercept(context, messages)
             if intercepted is messages:
                 continue
             if type(intercepted) not in _PLAIN:
@@ -29,7 +31,9 @@ async def intercept_request(attempt: Attempt, messages: Sequence[Message]) -> Se
             if type(intercepted) not in _PLAIN and _is_listing(intercepted):
                 intercepted = tuple(intercepted)  # a lazy one may raise while it is read
         except Exception as error:
-            raise _failure(attempt, hook.name, "intercept_request", error) from None
+            failure = error
+        if failure is not None:
+            raise _failure(attempt, hook.name, "intercept_request", failure) from None
         messages = _checked_messages(hook.name, intercepted)
     return messages
 
@@ -38,14 +42,18 @@ async def intercept_response(attempt: Attempt, response: ModelResponse) -> Model
     """Pass an inspected response through every interceptor, in the same order."""
     context = attempt.context
     for hook in attempt.pipeline.hooks.responses:
+        failure: Exception | None = None
+        intercepted: object = response
         try:
-            intercepted: object = hook.intercept(context, response)
+            intercepted = hook.intercept(context, response)
             if intercepted is response:
                 continue
             if type(intercepted) is not ModelResponse:
                 intercepted = await settled(attempt, intercepted)
         except Exception as error:
-            raise _failure(attempt, hook.name, "intercept_response", error) from None
+            failure = error
+        if failure is not None:
+            raise _failure(attempt, hook.name, "intercept_response", failure) from None
         if not isinstance(intercepted, ModelResponse):
             raise InterceptorError(
                 f"Interceptor {hook.name}.intercept_response returned {type(intercepted).__name__}; "

@@ -293,9 +293,12 @@ class Attempt:
             attempt=self.number,
         )
         for observer in self.pipeline.diagnostics:
+            failure: Exception | None = None
             try:
                 observer.on_failure(diagnostic)
-            except Exception as failure:  # fail-open, as for every observer
+            except Exception as raised:  # fail-open, as for every observer
+                failure = raised
+            if failure is not None:
                 report_secondary_failure("failure_diagnostic_observer", "on_failure", failure)
 
     def _may_report(self) -> bool:

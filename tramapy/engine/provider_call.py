@@ -25,14 +25,20 @@ async def call_provider(attempt: Attempt, request: ModelRequest) -> ModelRespons
     """
     pipeline, provider = attempt.pipeline, attempt.route.provider
     limit = request.timeout_s
+    failure: Exception | None = None
+    answer: object = None
     try:
         if attempt.started_event is not None and pipeline.observers.has_scopes:
-            with pipeline.observers.scope(attempt.started_event):
-                answer = await pipeline.port.call(provider.answer, request, limit)
+            answer = await pipeline.observers.within_scope(
+                attempt.started_event, lambda: pipeline.port.call(provider.answer, request, limit)
+            )
         else:
             answer = await pipeline.port.call(provider.answer, request, limit)
     except Exception as error:
-        raise await failed_call(attempt, error) from None
+        failure = error
+    if failure is not None:
+        # not in the handler: there, an observer that logs "the current exception" would log the provider's words
+        raise await failed_call(attempt, failure) from None
     if answer is Signal.EXPIRED:
         raise expired(attempt, limit)
     if not isinstance(answer, ModelResponse):

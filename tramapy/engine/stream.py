@@ -122,7 +122,11 @@ class EngineStream:
                 await self._close_reader(None)
                 self._complete(attempt, response)
         except BaseException as error:
-            await self._failed(attempt, error)
+            failure = error
+        else:
+            return
+        # not in the handler: there, an observer that logs "the current exception" would log what DLP withheld
+        await self._failed(attempt, failure)
 
     def _begin(self) -> Attempt:
         try:
@@ -131,9 +135,11 @@ class EngineStream:
                 self._operation.report_started()
             self._attempt = self._dispatch.begin()
         except BaseException as error:
-            self._over(error)
-            raise
-        return self._attempt
+            failure = error
+        else:
+            return self._attempt
+        self._over(failure)
+        raise failure
 
     def _complete(self, attempt: Attempt, response: ModelResponse) -> None:
         self.response = response
@@ -154,13 +160,18 @@ class EngineStream:
                 await port.checkpoint(baseline)
         except BaseException as closing:  # a cancellation; some pass even the shield
             if is_cancellation(closing) or not is_cancellation(error):
+                if closing.__context__ is None:
+                    closing.__context__ = error  # a scope knows its cancellation by the one before it
                 error = closing
         try:
             await self._dispatch.failed(attempt, error, may_retry=not self._is_released)
-        except BaseException as final:
-            self._over(final)
-            raise
-        self._attempt = None
+        except BaseException as raised:
+            final = raised
+        else:
+            self._attempt = None
+            return
+        self._over(final)
+        raise final
 
     async def _close_reader(self, primary: BaseException | None) -> None:
         reader, self._reader = self._reader, None

@@ -79,7 +79,10 @@ class StreamAttempt:
         try:
             self._source = await self._within_scope(lambda: self._open_source(request))
         except Exception as error:
-            raise await failed_call(attempt, error) from None
+            failure = error
+        else:
+            return
+        raise await failed_call(attempt, failure) from None
 
     async def step(self, ready: deque[Chunk]) -> ModelResponse | None:
         """Take one piece from the provider; append what may be released to `ready`.
@@ -132,7 +135,10 @@ class StreamAttempt:
             try:
                 close()
             except Exception as error:
-                report_secondary_failure("provider_stream", "close", error)
+                failure = error
+            else:
+                return
+            report_secondary_failure("provider_stream", "close", failure)
 
     def _choose_way(self) -> _Way:
         pipeline = self._attempt.pipeline
@@ -174,10 +180,14 @@ class StreamAttempt:
         asked_s = port.now_s()
         # Later pieces get no scope of their own: it would cost more than everything else done for them.
         limit = max(self._first_by_s - asked_s, 0.0) if is_first and self._first_limit_s is not None else None
+        failure: Exception | None = None
+        chunk: object = None
         try:
             chunk = await self._within_scope(lambda: port.next_chunk(source, limit))
         except Exception as error:
-            raise await failed_call(attempt, error) from None
+            failure = error
+        if failure is not None:
+            raise await failed_call(attempt, failure) from None
         if chunk is Signal.EXPIRED:
             raise expired(attempt, self._first_limit_s)
         if chunk is Signal.ENDED:
@@ -196,8 +206,7 @@ class StreamAttempt:
         observers, event = self._attempt.pipeline.observers, self._attempt.started_event
         if event is None or not observers.has_scopes:
             return await step()
-        with observers.scope(event):
-            return await step()
+        return await observers.within_scope(event, step)
 
     async def _take_text(self, chunk: TextChunk, ready: deque[Chunk]) -> None:
         text = chunk.text

@@ -110,7 +110,10 @@ class InspectedText:
         try:
             self._stream.abort()
         except Exception as error:  # fail-open: nothing of it is released any more
-            report_secondary_failure("dlp", "abort", error)
+            failure = error
+        else:
+            return
+        report_secondary_failure("dlp", "abort", failure)
 
     async def _audit(self, *, is_changed: bool) -> None:
         fresh = _guarded(self._attempt, self._context, "redactions", self._fresh)
@@ -143,4 +146,5 @@ def _guarded(attempt: Attempt, context: DlpContext, callback: str, call: Callabl
     try:
         return call()
     except Exception as error:
-        raise inspection_error(attempt, context, callback, error) from None
+        failure = error
+    raise inspection_error(attempt, context, callback, failure) from None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from types import TracebackType
+from typing import TypeVar
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.errors import ConfigurationError
@@ -14,6 +14,8 @@ from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
 from tramapy.messages import ModelRequest, ModelResponse
 
 __all__ = ["AttemptContentObserver", "EngineEventObserver", "ObserverChain"]
+
+T = TypeVar("T")
 
 
 class EngineEventObserver:
@@ -38,7 +40,8 @@ class EngineEventObserver:
     def provider_call_scope(self, event: RuntimeEvent) -> AbstractContextManager[object] | None:
         """Return a context to be entered around the provider call, for example one that makes a span current.
 
-        It is entered around each step of a stream, and never stays open while the consumer has the turn.
+        It is entered around each step of a stream, and never stays open while the consumer has the turn. It is
+        left without the provider's error, whose text was not inspected: `tramai.attempt.failed` tells the outcome.
 
         Args:
             event: The attempt's `tramai.attempt.started`.
@@ -95,31 +98,51 @@ class ObserverChain:
     def notify(self, event: RuntimeEvent) -> None:
         """Hand one event to every observer, in order."""
         for sink in self._sinks:
+            failure: Exception | None = None
             try:
                 result = sink(event)
                 if result is not None:
                     drop_awaitable(result)
             except Exception as error:  # fail-open; _contain lets cancellation through
-                _contain(event, error)
+                failure = error
+            if failure is not None:
+                _contain(event, failure)
 
     def notify_beside(self, event: RuntimeEvent, primary: BaseException) -> None:
         """Hand on an event while `primary` is in flight; a failure becomes a note on it, by type alone."""
         for sink in self._sinks:
+            failure: Exception | None = None
             try:
                 result = sink(event)
                 if result is not None:
                     drop_awaitable(result)
             except Exception as error:  # nothing may replace the error in flight
-                report_secondary_failure("engine_event_observer", f"on_engine_event({event.name})", error)
-                note = f"An engine event observer raised {type(error).__name__} on {event.name}."
+                failure = error
+            if failure is not None:
+                report_secondary_failure("engine_event_observer", f"on_engine_event({event.name})", failure)
+                note = f"An engine event observer raised {type(failure).__name__} on {event.name}."
                 add_note_once(primary, note)
 
-    def scope(self, event: RuntimeEvent) -> CallScope:
-        """Return the observers' contexts around one provider step, as one."""
-        return CallScope(self._scope_makers, event)
+    async def within_scope(self, event: RuntimeEvent, step: Callable[[], Awaitable[T]]) -> T:
+        """Make one provider step inside the observers' contexts; they are left before its error goes on.
+
+        They do not see that error, neither as an argument nor as the current exception: a tracer's span would
+        record its text.
+        """
+        scope = _CallScope(self._scope_makers, event)
+        scope.enter()
+        try:
+            result = await step()
+        except BaseException as error:
+            failure = error
+        else:
+            scope.leave()
+            return result
+        scope.leave()
+        raise failure
 
 
-class CallScope:
+class _CallScope:
     """Observers' contexts, entered in order and left in reverse; their failures are isolated."""
 
     __slots__ = ("_entered", "_event", "_makers")
@@ -133,36 +156,36 @@ class CallScope:
         self._event = event
         self._entered: list[AbstractContextManager[object]] = []
 
-    def __enter__(self) -> None:
+    def enter(self) -> None:
         try:
             for maker in self._makers:
+                failure: Exception | None = None
                 try:
                     context = maker(self._event)
                     if context is not None:
                         context.__enter__()
                         self._entered.append(context)
                 except Exception as error:  # fail-open
-                    _contain_scope(error)
-        except BaseException as error:  # a cancellation escapes: what is open is left first
-            self.__exit__(type(error), error, error.__traceback__)
+                    failure = error
+                if failure is not None:
+                    _contain_scope(failure)
+        except BaseException:  # a cancellation escapes: what is open is left first
+            self.leave()
             raise
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        # a True from a context would swallow the provider's error, so its result is dropped
+    def leave(self) -> None:
         try:
             while self._entered:
+                failure: Exception | None = None
                 try:
-                    self._entered.pop().__exit__(error_type, error, traceback)
-                except Exception as failure:  # fail-open
+                    self._entered.pop().__exit__(None, None, None)
+                except Exception as error:  # fail-open
+                    failure = error
+                if failure is not None:
                     _contain_scope(failure)
         finally:
             if self._entered:  # a cancellation escapes, and the others are left all the same
-                self.__exit__(error_type, error, traceback)
+                self.leave()
 
 
 def refuse_async(where: str, hook: object, *names: str) -> None:

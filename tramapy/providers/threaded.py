@@ -156,7 +156,10 @@ def _close(source: Iterator[Chunk] | None) -> None:
     try:
         close()
     except Exception as error:  # nobody waits for it any more
-        report_secondary_failure("provider_stream", "close", error)
+        failure = error
+    else:
+        return
+    report_secondary_failure("provider_stream", "close", failure)
 
 
 async def _in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | None) -> T:
