@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, TypeAlias, TypedDict, Unpack
 
-from tramapy.values import each, instance, optional_text, text
+from tramapy.values import each, instance, number, optional_texts, texts
 
 __all__ = [
     "NO_USAGE",
@@ -65,7 +65,7 @@ class TextPart:
     text: str
 
     def __post_init__(self) -> None:
-        text("TextPart.text", self.text)
+        texts(self, "TextPart", "text")
 
     def __repr__(self) -> str:
         return f"TextPart(<{len(self.text)} characters>)"
@@ -90,8 +90,7 @@ class ImagePart:
     def __post_init__(self) -> None:
         if (self.data is None) == (self.url is None):
             raise ValueError("ImagePart takes exactly one of data and url")
-        optional_text("ImagePart.mime_type", self.mime_type)
-        optional_text("ImagePart.url", self.url)
+        optional_texts(self, "ImagePart", "mime_type", "url")
         instance("ImagePart.detail", self.detail, ImageDetail, "for example ImageDetail.AUTO")
         if self.data is not None:
             if not isinstance(self.data, (bytes, bytearray, memoryview)):
@@ -119,9 +118,7 @@ class ToolCall:
     arguments_json: str
 
     def __post_init__(self) -> None:
-        text("ToolCall.id", self.id)
-        text("ToolCall.name", self.name)
-        text("ToolCall.arguments_json", self.arguments_json)
+        texts(self, "ToolCall", "id", "name", "arguments_json")
 
     def replace(self, *, arguments_json: str) -> ToolCall:
         """Return a copy with other arguments."""
@@ -141,8 +138,7 @@ class ToolDefinition:
     input_schema: Mapping[str, object] = field(default_factory=lambda: {"type": "object", "properties": {}})
 
     def __post_init__(self) -> None:
-        text("ToolDefinition.name", self.name)
-        text("ToolDefinition.description", self.description)
+        texts(self, "ToolDefinition", "name", "description")
         if not isinstance(self.input_schema, Mapping):
             raise TypeError(
                 f"ToolDefinition.input_schema takes a mapping, not {type(self.input_schema).__name__}"
@@ -185,9 +181,8 @@ class Message:
 
     def __post_init__(self) -> None:
         instance("Message.role", self.role, MessageRole, "for example MessageRole.USER")
-        text("Message.content", self.content)
-        optional_text("Message.tool_call_id", self.tool_call_id)
-        optional_text("Message.tool_name", self.tool_name)
+        texts(self, "Message", "content")
+        optional_texts(self, "Message", "tool_call_id", "tool_name")
         if self.tool_calls != ():
             object.__setattr__(self, "tool_calls", _tool_calls("Message", self.tool_calls))
         if self.content_parts is None:
@@ -208,12 +203,14 @@ class Message:
         """Make a USER message from text, or from parts where it is multimodal."""
         if isinstance(content, str):
             return cls(role=MessageRole.USER, content=content)
-        return cls(role=MessageRole.USER, content_parts=tuple(content))
+        if not isinstance(content, Iterable):
+            raise TypeError(f"Message.user takes content: a str or parts, not {type(content).__name__}")
+        return cls(role=MessageRole.USER, content_parts=_parts("Message", content))
 
     @classmethod
     def assistant(cls, content: str = "", *, tool_calls: Iterable[ToolCall] = ()) -> Self:
         """Make an ASSISTANT message."""
-        return cls(role=MessageRole.ASSISTANT, content=content, tool_calls=tuple(tool_calls))
+        return cls(role=MessageRole.ASSISTANT, content=content, tool_calls=_tool_calls("Message", tool_calls))
 
     @classmethod
     def tool(cls, content: str, *, tool_call_id: str, tool_name: str | None = None) -> Self:
@@ -312,11 +309,8 @@ class ModelResponse:
     response_id: str | None = None
 
     def __post_init__(self) -> None:
-        text("ModelResponse.content", self.content)
-        optional_text("ModelResponse.refusal", self.refusal)
-        optional_text("ModelResponse.reasoning", self.reasoning)
-        optional_text("ModelResponse.model", self.model)
-        optional_text("ModelResponse.response_id", self.response_id)
+        texts(self, "ModelResponse", "content")
+        optional_texts(self, "ModelResponse", "refusal", "reasoning", "model", "response_id")
         instance("ModelResponse.usage", self.usage, TokenUsage, "for example TokenUsage()")
         instance(
             "ModelResponse.finish_reason", self.finish_reason, FinishReason, "for example FinishReason.STOP"
@@ -381,8 +375,15 @@ class ModelRequest:
     timeout_s: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "messages", tuple(self.messages))
-        object.__setattr__(self, "tools", tuple(self.tools))
+        texts(self, "ModelRequest", "model")
+        optional_texts(self, "ModelRequest", "instructions")
+        for field_ in ("temperature", "top_p", "timeout_s"):
+            number(f"ModelRequest.{field_}", getattr(self, field_), int, float)
+        number("ModelRequest.max_output_tokens", self.max_output_tokens, int)
+        messages = each("ModelRequest.messages", self.messages, (Message,), "give Message values")
+        object.__setattr__(self, "messages", messages)
+        tools = each("ModelRequest.tools", self.tools, (ToolDefinition,), "give ToolDefinition(name=...)")
+        object.__setattr__(self, "tools", tools)
 
     def replace(self, **changes: Unpack[ModelRequestFields]) -> ModelRequest:
         """Return a copy with the given fields changed."""
@@ -401,21 +402,30 @@ class TextChunk:
     text: str
 
     def __repr__(self) -> str:
-        return f"TextChunk(<{len(self.text)} characters>)"
+        # nothing is checked when one is made, on the hot path; the engine refuses what is no text
+        text: object = self.text
+        size = f"{len(text)} characters" if isinstance(text, str) else type(text).__name__
+        return f"TextChunk(<{size}>)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ToolCallChunk:
     """One whole tool call; it is never cut into pieces."""
 
     tool_call: ToolCall
 
+    def __repr__(self) -> str:
+        return f"ToolCallChunk({_shown(self.tool_call, ToolCall)})"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CompletedChunk:
     """The end of a stream: the whole answer, once. Its text is what the `TextChunk`s carried."""
 
     response: ModelResponse
+
+    def __repr__(self) -> str:
+        return f"CompletedChunk({_shown(self.response, ModelResponse)})"
 
 
 Chunk: TypeAlias = TextChunk | ToolCallChunk | CompletedChunk
@@ -429,6 +439,11 @@ def _parts(owner: str, parts: Iterable[ContentPart]) -> tuple[ContentPart, ...]:
 
 def _tool_calls(owner: str, calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
     return each(f"{owner}.tool_calls", calls, (ToolCall,), "give ToolCall(...)")
+
+
+def _shown(value: object, kind: type[object]) -> str:
+    """Return the repr of a value that hides its text, and of anything else the type alone."""
+    return repr(value) if isinstance(value, kind) else f"<{type(value).__name__}>"
 
 
 def _size(content: str, parts: tuple[ContentPart, ...] | None, tool_calls: tuple[ToolCall, ...]) -> str:

@@ -1,4 +1,8 @@
-"""Type checks of the values that text travels in: a slot of the wrong type would pass by DLP unseen."""
+"""Type checks of the values that text travels in: a slot of the wrong type would pass by DLP unseen.
+
+Text is kept as an exact str: a subclass decides for itself what it equals and how long it is, and the engine
+asks both to tell what was inspected.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,59 @@ import inspect
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["described", "each", "instance", "optional_text", "shown", "text"]
+__all__ = [
+    "described",
+    "each",
+    "exact_text",
+    "instance",
+    "listed",
+    "number",
+    "optional_texts",
+    "shown",
+    "texts",
+]
 
 T = TypeVar("T")
 
 _SHOWN_BITS = 128  # Python refuses to write out an int of over 4,300 digits
 
 
-def text(where: str, value: object) -> None:
-    """Raise `TypeError` unless `value` is a str; the message names the field and never its value."""
-    if not isinstance(value, str):
-        raise TypeError(f"{where} takes a str, not {type(value).__name__}")
+def exact_text(value: str) -> str:
+    """Return the same characters as a str of no subclass."""
+    return value if type(value) is str else str.__str__(value)
 
 
-def optional_text(where: str, value: object) -> None:
-    """Raise `TypeError` unless `value` is a str or None."""
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"{where} takes a str or None, not {type(value).__name__}")
+def texts(owner: object, kind: str, *fields: str) -> None:
+    """Make text fields of a frozen `owner` exact.
+
+    Raises:
+        TypeError: One holds no str; the message names it as a field of `kind`, and never its value.
+    """
+    for field in fields:
+        value: object = getattr(owner, field)
+        if type(value) is str:
+            continue
+        if not isinstance(value, str):
+            raise TypeError(f"{kind}.{field} takes a str, not {type(value).__name__}")
+        object.__setattr__(owner, field, exact_text(value))
+
+
+def optional_texts(owner: object, kind: str, *fields: str) -> None:
+    """Do what `texts` does, for fields that may be None."""
+    for field in fields:
+        value: object = getattr(owner, field)
+        if value is None or type(value) is str:
+            continue
+        if not isinstance(value, str):
+            raise TypeError(f"{kind}.{field} takes a str or None, not {type(value).__name__}")
+        object.__setattr__(owner, field, exact_text(value))
+
+
+def number(where: str, value: object, *kinds: type[object]) -> None:
+    """Raise `TypeError` unless `value` is None or one of `kinds`; a bool is no number."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{where} takes {names} or None, not {type(value).__name__}")
 
 
 def instance(where: str, value: object, kind: type[object], remedy: str) -> None:
@@ -37,13 +77,22 @@ def each(where: str, values: Iterable[T], kinds: tuple[type[object], ...], remed
     Raises:
         TypeError: One is not, or there is nothing to go through.
     """
-    if isinstance(values, (str, bytes)):
-        raise TypeError(f"{where} takes several values, not {type(values).__name__}; {remedy}")
-    listed = tuple(values)
-    for position, value in enumerate(listed):
+    found = listed(where, values, remedy)
+    for position, value in enumerate(found):
         if not isinstance(value, kinds):
             raise TypeError(f"{where}[{position}] is {described(value)}; {remedy}")
-    return listed
+    return found
+
+
+def listed(where: str, values: Iterable[T], remedy: str) -> tuple[T, ...]:
+    """Return `values` as a tuple.
+
+    Raises:
+        TypeError: There is nothing to go through, or only characters.
+    """
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{where} takes several values, not {type(values).__name__}; {remedy}")
+    return tuple(values)
 
 
 def described(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tramapy.engine.inspection import inspect_text
 from tramapy.engine.operation import Attempt
+from tramapy.engine.plain_values import plain_response
 from tramapy.engine.text_runs import map_text_runs, text_runs
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import ContentPart, ModelResponse, ToolCall
@@ -29,6 +30,7 @@ async def inspect_response(
     dlp = attempt.pipeline.dlp
     if dlp is None:
         return response
+    response = plain_response(response)
     content = response.content
     if content and content != inspected.content:
         context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, DlpContentLocation.MODEL_RESPONSE_CONTENT)

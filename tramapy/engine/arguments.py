@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tramapy.errors import ConfigurationError
 from tramapy.messages import Message, ToolDefinition
-from tramapy.values import described, shown
+from tramapy.values import described, exact_text, shown
 
 __all__ = [
     "checked_count",
@@ -81,7 +81,7 @@ def checked_text(name: str, value: str) -> str:
     """Return a text of any length."""
     if not isinstance(value, str):
         raise ConfigurationError(f"{name} takes a str, not {type(value).__name__}")
-    return value
+    return exact_text(value)
 
 
 def checked_member(name: str, value: T, kind: type[T]) -> T:

@@ -10,6 +10,7 @@ from tramapy.engine import reporting
 from tramapy.engine.operation import Attempt
 from tramapy.errors import ConfigurationError, DlpInspectionError
 from tramapy.hooks.dlp import DlpContext, DlpInterceptor, DlpRedaction, DlpResult
+from tramapy.values import exact_text
 
 __all__ = ["audited", "fail_inspection", "inspect_text", "inspection_error", "scan_text", "settled"]
 
@@ -21,6 +22,7 @@ async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContex
         DlpInspectionError: The interceptor rejected the text, failed, or gave evidence that does not fit the
             text; or the audit emitter failed. An event says which.
     """
+    text = exact_text(text)
     result = ask(attempt, dlp, context, text)
     if type(result) is not DlpResult:
         result = await _answered(attempt, context, result)
@@ -49,18 +51,19 @@ def ask(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -
 
 
 async def _answered(attempt: Attempt, context: DlpContext, result: object) -> DlpResult:
-    if isinstance(result, DlpResult):
+    if type(result) is DlpResult:
         return result
     failure: Exception | None = None
     try:
-        result = await settled(attempt, result)
+        if not isinstance(result, DlpResult):
+            result = await settled(attempt, result)
+        if isinstance(result, DlpResult):
+            return DlpResult(result.sanitized_text, result.redactions)  # a subclass says other things twice
     except Exception as error:
         failure = error
     if failure is not None:
         raise inspection_error(attempt, context, "inspect", failure) from None
-    if not isinstance(result, DlpResult):
-        raise fail_inspection(attempt, context, "invalid_result", None)
-    return result
+    raise fail_inspection(attempt, context, "invalid_result", None)
 
 
 def inspection_error(attempt: Attempt, context: DlpContext, callback: str, error: Exception) -> Exception:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tramapy.engine.inspection import inspect_text
 from tramapy.engine.operation import Attempt
+from tramapy.engine.plain_values import plain_message
 from tramapy.engine.text_runs import map_text_runs
 from tramapy.engine.tool_results import inspect_tool_messages
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
@@ -40,6 +41,7 @@ async def inspect_instructions(attempt: Attempt, instructions: str | None) -> st
 
 
 async def _inspect_message(attempt: Attempt, dlp: DlpInterceptor, message: Message) -> Message:
+    message = plain_message(message)
     content, parts = message.content, message.content_parts
     if parts is not None:
         parts = await map_text_runs(parts, lambda text: _inspect_text(attempt, dlp, text))

@@ -19,6 +19,7 @@ from tramapy.errors import (
 )
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.resilience.breaker import counts
+from tramapy.values import exact_text
 
 __all__ = ["failed_call"]
 
@@ -37,7 +38,8 @@ async def failed_call(attempt: Attempt, error: Exception) -> Exception:
     found = tuple(leaves(error))
     if len(found) == 1 and isinstance(found[0], CircuitBreakerOpenError):
         # under the id that the caller knows; the provider's own may be anything
-        return CircuitBreakerOpenError(attempt.route.provider.provider_id, _seconds(found[0].retry_after_s))
+        retry_after_s = _seconds(getattr(found[0], "retry_after_s", None))
+        return CircuitBreakerOpenError(attempt.route.provider.provider_id, retry_after_s)
     if len(found) == 1 and isinstance(found[0], ConfigurationError):
         return await _configuration(attempt, found[0])
     failures = [leaf for leaf in found if isinstance(leaf, ProviderError) and _is_usable(leaf)]
@@ -118,6 +120,7 @@ async def _inspected_words(attempt: Attempt, dlp: DlpInterceptor, error: Excepti
     except Exception as failure:
         rethrow_if_cancellation(failure)
         return withheld
+    text = exact_text(text)
     if not text:
         return text
     location = DlpContentLocation.PROVIDER_ERROR_BODY
@@ -134,11 +137,16 @@ def _is_plain(error: ProviderError, words: str) -> bool:
     if type(error) is ResponseTooLargeError:
         sizes = {"limit_bytes", "read_bytes"}
         return (
-            error.args == (words,)
+            _has_words(error, words)
             and fields == sizes
             and all(isinstance(error.__dict__[name], int) for name in sizes)
         )
-    return type(error) in (ProviderError, ProviderTimeoutError) and error.args == (words,) and not fields
+    return type(error) in (ProviderError, ProviderTimeoutError) and _has_words(error, words) and not fields
+
+
+def _has_words(error: ProviderError, words: str) -> bool:
+    """Tell whether an error's message is `words`; a str's subclass is not asked what it equals."""
+    return len(error.args) == 1 and type(error.args[0]) is str and error.args[0] == words
 
 
 def _reworded(error: ProviderError, message: str) -> ProviderError:

@@ -12,6 +12,7 @@ from tramapy.engine.answer import inspect_response, inspect_tool_call
 from tramapy.engine.attempt import conclude, prepare
 from tramapy.engine.limits import check_deadline, expired
 from tramapy.engine.operation import Attempt
+from tramapy.engine.plain_values import plain_call, plain_response
 from tramapy.engine.port import ChunkSource, Signal
 from tramapy.engine.provider_failure import failed_call
 from tramapy.engine.stream_dlp import InspectedText
@@ -27,6 +28,7 @@ from tramapy.messages import (
     ToolCall,
     ToolCallChunk,
 )
+from tramapy.values import exact_text
 
 __all__ = ["StreamAttempt"]
 
@@ -212,6 +214,7 @@ class StreamAttempt:
         text = chunk.text
         if not isinstance(text, str):
             raise self._unusable(text)
+        text = exact_text(text)
         if not text:
             return  # says nothing, and must not stand in the way of a retry
         if self._way is _Way.INSPECT and self._text is not None:
@@ -227,6 +230,8 @@ class StreamAttempt:
         call, dlp = chunk.tool_call, self._attempt.pipeline.dlp
         if not isinstance(call, ToolCall):
             raise self._unusable(call)
+        if dlp is not None:
+            call = plain_call(call)
         self._calls[call] = call
         if self._way is _Way.BUFFER:
             return
@@ -239,6 +244,8 @@ class StreamAttempt:
         attempt = self._attempt
         if not isinstance(response, ModelResponse):
             raise self._unusable(response)
+        if attempt.pipeline.dlp is not None:
+            response = plain_response(response)
         if not response.tool_calls and self._calls:
             response = response.replace(tool_calls=tuple(self._calls))
         last: list[Chunk] = []

@@ -17,6 +17,7 @@ from tramapy.hooks.dlp import (
     DlpStream,
     StreamingDlpInterceptor,
 )
+from tramapy.values import exact_text
 
 __all__ = ["InspectedText"]
 
@@ -134,7 +135,7 @@ class InspectedText:
 def _text(released: object) -> str:
     """Return what a DLP stream released; an awaitable is closed, since nobody will await it."""
     if isinstance(released, str):
-        return released
+        return exact_text(released)
     close = getattr(released, "close", None)
     if callable(close):
         close()

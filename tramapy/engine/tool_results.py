@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tramapy.engine import reporting
 from tramapy.engine.inspection import inspect_text, scan_text
 from tramapy.engine.operation import Attempt
+from tramapy.engine.plain_values import plain_message
 from tramapy.engine.text_runs import map_text_runs, text_runs
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpContext, DlpInterceptor
@@ -47,6 +48,7 @@ async def _sanitize(
     attempt: Attempt, dlp: DlpInterceptor, message: Message, tool_name: str | None
 ) -> Message:
     result = _ToolResult(attempt, dlp, tool_name)
+    message = plain_message(message)
     if message.content_parts is not None:
         return message.replace(content_parts=await result.parts(message.content_parts))
     if not message.content:
