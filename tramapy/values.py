@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 __all__ = [
+    "MOST",
     "described",
     "each",
     "exact_text",
@@ -23,6 +24,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+MOST: Final = 2**63 - 1
+"""The largest count: what an event can hold."""
 
 _SHOWN_BITS = 128  # Python refuses to write out an int of over 4,300 digits
 

@@ -141,7 +141,7 @@ def decoded(message: object, **body: object) -> ModelResponse:
         ({"content": "x"}, ModelResponse(content="x")),
         ({"content": None, "refusal": "no"}, ModelResponse(refusal="no")),
         (
-            {"content": [{"type": "text", "text": "a"}, {"text": "b"}, {"x": 1}, 7]},
+            {"content": [{"type": "text", "text": "a"}, {"text": "b"}, {"x": 1}]},
             ModelResponse(content="ab"),
         ),
         ({"content": "x", "reasoning_content": "r"}, ModelResponse(content="x", reasoning="r")),

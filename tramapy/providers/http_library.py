@@ -32,7 +32,9 @@ _MAX_READY_PIECES: Final = 1000
 _MODULE_NAMES: Final = ("httpx2", "httpx")
 
 # they describe the body as it came, not as it is handed on
-_BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "content-type", "transfer-encoding"})
+_BODY_HEADERS: Final = frozenset(
+    {b"content-encoding", b"content-length", b"content-type", b"transfer-encoding"}
+)
 
 
 class HttpResponse(Protocol):
@@ -203,7 +205,10 @@ def _client_like(
 
 def _shortened(library: HttpLibrary, response: Any, text: str) -> object:
     headers = [
-        (name, value) for name, value in response.headers.multi_items() if name.lower() not in _BODY_HEADERS
+        # as bytes: a header may hold what is no ASCII, and its text form cannot be a header again
+        (name, value)
+        for name, value in response.headers.raw
+        if name.lower() not in _BODY_HEADERS
     ]
     return library.Response(
         response.status_code,

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from tramapy.errors import ProviderError, ProviderFailureCode
+from tramapy.values import MOST
 
 __all__ = ["count_of", "invalid_answer", "mapping_of", "mappings_of", "parse_object", "text_of"]
 
@@ -60,5 +61,5 @@ def text_of(value: object) -> str | None:
 
 
 def count_of(value: object) -> int | None:
-    """Return a count; None where `value` is no integer, or negative."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """Return a count; None where `value` is no integer, negative, or more than 64 bits hold."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None

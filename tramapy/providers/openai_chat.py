@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 import anyio
 
 from tramapy.bounded import DEFAULT_LIMIT_BYTES, aread_bounded_bytes, read_bounded_bytes
-from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
+from tramapy.errors import ConfigurationError, ProviderError, ProviderFailureCode, ProviderTimeoutError
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
 from tramapy.messages import Chunk, ModelRequest, ModelResponse
 from tramapy.providers.http_library import abody_of
@@ -19,6 +19,7 @@ from tramapy.providers.openai_chat_codec import decode_response, encode_request
 from tramapy.providers.openai_chat_stream import ChatStreamDecoder
 from tramapy.providers.openai_errors import FailureMapper
 from tramapy.providers.openai_sdk import AsyncChatEndpoint, ChatEndpoint
+from tramapy.values import shown
 
 if TYPE_CHECKING:
     import openai
@@ -51,7 +52,7 @@ class OpenAIChatProvider(Provider):
         now_epoch_s: Wall time, for a `Retry-After` that is a date.
 
     Raises:
-        ConfigurationError: The SDK is older than 2, or `client` is something else.
+        ConfigurationError: The SDK is older than 2, or an argument cannot work.
     """
 
     capabilities: ClassVar[frozenset[ProviderCapability]] = _CAPABILITIES
@@ -64,6 +65,7 @@ class OpenAIChatProvider(Provider):
         now_s: Callable[[], float] = time.monotonic,
         now_epoch_s: Callable[[], float] = time.time,
     ) -> None:
+        _check_options(limit_bytes, now_s, now_epoch_s)
         self._endpoint = ChatEndpoint(client)
         self._failures = FailureMapper(self._endpoint.library)
         self._limit_bytes = limit_bytes
@@ -146,7 +148,7 @@ class AsyncOpenAIChatProvider(AsyncProvider):
         now_epoch_s: Wall time, for a `Retry-After` that is a date.
 
     Raises:
-        ConfigurationError: The SDK is older than 2, or `client` is something else.
+        ConfigurationError: The SDK is older than 2, or an argument cannot work.
     """
 
     capabilities: ClassVar[frozenset[ProviderCapability]] = _CAPABILITIES
@@ -159,6 +161,7 @@ class AsyncOpenAIChatProvider(AsyncProvider):
         now_s: Callable[[], float] = time.monotonic,
         now_epoch_s: Callable[[], float] = time.time,
     ) -> None:
+        _check_options(limit_bytes, now_s, now_epoch_s)
         self._endpoint = AsyncChatEndpoint(client)
         self._failures = FailureMapper(self._endpoint.library)
         self._limit_bytes = limit_bytes
@@ -220,6 +223,18 @@ class AsyncOpenAIChatProvider(AsyncProvider):
         with anyio.move_on_after(_DRAIN_LIMIT_S), contextlib.suppress(self._endpoint.library.RequestError):
             async for _ in chunks:
                 pass
+
+
+def _check_options(limit_bytes: object, *clocks: object) -> None:
+    if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int):
+        raise ConfigurationError(f"limit_bytes takes an int, not {type(limit_bytes).__name__}")
+    if limit_bytes < 1:
+        raise ConfigurationError(f"limit_bytes is {shown(limit_bytes)}; it must be at least 1")
+    for name, clock in zip(("now_s", "now_epoch_s"), clocks, strict=True):
+        if not callable(clock):
+            raise ConfigurationError(
+                f"{name} is a {type(clock).__name__}; give a function that returns seconds, or leave it out"
+            )
 
 
 class _StepTimer:

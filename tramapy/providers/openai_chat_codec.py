@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
 
 from tramapy.errors import ConfigurationError
 from tramapy.messages import (
@@ -27,10 +27,13 @@ from tramapy.providers.rejection import rejection_error, rejection_in
 
 __all__ = [
     "arguments_of",
+    "calls_of",
+    "content_of",
     "decode_response",
     "encode_request",
     "finish_reason_of",
     "reasoning_of",
+    "refusal_of",
     "usage_of",
 ]
 
@@ -69,23 +72,23 @@ def decode_response(body: Mapping[str, object]) -> ModelResponse:
     """Read a plain answer: its first choice.
 
     Raises:
-        ProviderError: There is no choice, a tool call cannot be read, or the answer is an error.
+        ProviderError: There is no choice, something of it cannot be read, or the answer is an error.
     """
     rejection = rejection_in(body)
     if rejection is not None:
         raise rejection_error("with an error", rejection, 0.0)
-    choices = mappings_of(body.get("choices"))
-    message = mapping_of(choices[0].get("message") if choices else None)
+    choice = _first_choice(mappings_of(body.get("choices")))
+    message = mapping_of(choice.get("message"))
     if not message:
         raise invalid_answer("has no message")
     return ModelResponse(
-        content=_content_of(message.get("content")),
-        tool_calls=tuple(_tool_call_of(call) for call in mappings_of(message.get("tool_calls"))),
-        refusal=text_of(message.get("refusal")),
+        content=content_of(message.get("content")),
+        tool_calls=tuple(_tool_call_of(call) for call in calls_of(message.get("tool_calls"))),
+        refusal=refusal_of(message),
         reasoning=reasoning_of(message),
         usage=usage_of(body.get("usage")),
         model=text_of(body.get("model")),
-        finish_reason=finish_reason_of(choices[0].get("finish_reason")),
+        finish_reason=finish_reason_of(choice.get("finish_reason")),
         response_id=text_of(body.get("id")),
     )
 
@@ -96,8 +99,52 @@ def finish_reason_of(value: object) -> FinishReason:
 
 
 def arguments_of(value: object) -> str:
-    """Return a call's arguments as JSON text; some compatible servers give the object itself."""
-    return json.dumps(value) if isinstance(value, Mapping) else text_of(value) or ""
+    """Return a call's arguments as JSON text; some compatible servers give the value itself."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def calls_of(value: object) -> Sequence[Mapping[str, object]]:
+    """Return the tool calls of a message or delta, or parts of them.
+
+    Raises:
+        ProviderError: They are none: a call that is passed over would be an answer without it.
+    """
+    if not value:
+        return ()
+    calls = mappings_of(value)
+    if not isinstance(value, list) or len(calls) < len(cast("list[object]", value)):
+        raise invalid_answer("has a tool call that is no object")
+    return calls
+
+
+def content_of(value: object) -> str:
+    """Return the text of a message or delta; some compatible servers give it as parts.
+
+    Raises:
+        ProviderError: It is something else, or holds it.
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    parts = mappings_of(value)
+    texts = [part.get("text") for part in parts]
+    is_list = isinstance(value, list) and len(parts) == len(cast("list[object]", value))
+    if not is_list or not all(text is None or isinstance(text, str) for text in texts):
+        raise invalid_answer("has content that is no text")
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def refusal_of(message: Mapping[str, object]) -> str | None:
+    """Return the refusal of a message or delta.
+
+    Raises:
+        ProviderError: It is no text: an answer without it would look like one that was given.
+    """
+    refusal = message.get("refusal")
+    if refusal is not None and not isinstance(refusal, str):
+        raise invalid_answer("has a refusal that is no text")
+    return refusal
 
 
 def reasoning_of(message: Mapping[str, object]) -> str | None:
@@ -185,10 +232,9 @@ def _tool(definition: ToolDefinition) -> dict[str, object]:
     return {"type": "function", "function": function}
 
 
-def _content_of(value: object) -> str:
-    """Return a message's text; some compatible servers give it as parts."""
-    parts = "".join(text_of(part.get("text")) or "" for part in mappings_of(value))
-    return text_of(value) or parts
+def _first_choice(choices: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+    """Return the choice with index 0, or the first one where none says so."""
+    return next((choice for choice in choices if choice.get("index") == 0), choices[0] if choices else {})
 
 
 def _tool_call_of(call: Mapping[str, object]) -> ToolCall:

@@ -24,7 +24,15 @@ from tramapy.providers.json_values import (
     parse_object,
     text_of,
 )
-from tramapy.providers.openai_chat_codec import arguments_of, finish_reason_of, reasoning_of, usage_of
+from tramapy.providers.openai_chat_codec import (
+    arguments_of,
+    calls_of,
+    content_of,
+    finish_reason_of,
+    reasoning_of,
+    refusal_of,
+    usage_of,
+)
 from tramapy.providers.rejection import rejection_error, rejection_in
 from tramapy.providers.sse import SseDecoder, SseEvent
 
@@ -117,16 +125,16 @@ class _Answer:
     def _take_choice(self, choice: Mapping[str, object]) -> Iterator[Chunk]:
         delta = mapping_of(choice.get("delta"))
         for found, pieces in (
-            (text_of(delta.get("refusal")), self._refusal),
+            (refusal_of(delta), self._refusal),
             (reasoning_of(delta), self._reasoning),
         ):
             if found is not None:
                 pieces.append(found)
-        text = text_of(delta.get("content"))
+        text = content_of(delta.get("content"))
         if text:
             self._text.append(text)
             yield TextChunk(text)
-        for part in mappings_of(delta.get("tool_calls")):
+        for part in calls_of(delta.get("tool_calls")):
             self._calls.take(part)
         if self._finish_reason is None and choice.get("finish_reason") is not None:
             self._finish_reason = finish_reason_of(choice.get("finish_reason"))

@@ -1,0 +1,217 @@
+"""A wrong argument is refused where it is given, in words that name it; Python's own words name nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.drivers import HELLO, Driver
+from tramapy import (
+    AsyncTramapy,
+    CircuitBreakerSettings,
+    CompletedChunk,
+    CompositeDlpInterceptor,
+    CompositeOperationInterceptor,
+    ConfigurationError,
+    DlpRedaction,
+    DlpResult,
+    DlpRule,
+    Message,
+    MessageRole,
+    ModelRequest,
+    ModelResponse,
+    ProviderError,
+    RetryPolicySettings,
+    RuleBasedDlpConfiguration,
+    TextChunk,
+    TokenBudgetSettings,
+    TokenUsage,
+    ToolCallChunk,
+    ToolResultFilteringSettings,
+    Tramapy,
+)
+from tramapy.bounded import read_bounded_bytes
+from tramapy.providers import ThreadedProvider
+from tramapy.testing import ScriptedProvider
+
+HUGE = 10**5000
+"""Python refuses to write this out."""
+
+CANARY = "kv-9731-canary"
+
+SEVERAL: dict[str, Callable[[Any], object]] = {
+    "Message.content_parts": lambda value: Message(role=MessageRole.USER, content_parts=value),
+    "Message.tool_calls": lambda value: Message(role=MessageRole.ASSISTANT, tool_calls=value),
+    "Message.content_parts takes": Message.user,
+    "Message.tool_calls takes": lambda value: Message.assistant(tool_calls=value),
+    "ModelResponse.content_parts": lambda value: ModelResponse(content_parts=value),
+    "ModelResponse.tool_calls": lambda value: ModelResponse(tool_calls=value),
+    "ModelRequest.messages": lambda value: ModelRequest(model="m", messages=value),
+    "ModelRequest.tools": lambda value: ModelRequest(model="m", messages=HELLO, tools=value),
+    "DlpResult.redactions": lambda value: DlpResult("x", value),
+    "RuleBasedDlpConfiguration.rules": lambda value: RuleBasedDlpConfiguration(rules=value),
+    "interceptors takes": CompositeDlpInterceptor,
+    "interceptors takes several": CompositeOperationInterceptor,
+    "enabled_for": lambda value: DlpRule(id="r", pattern="x", enabled_for=value),
+    "tool_names": lambda value: DlpRule(id="r", pattern="x", tool_names=value),
+    "max_aggregate_text_length_by_tool": lambda value: ToolResultFilteringSettings(
+        max_aggregate_text_length_by_tool=value
+    ),
+}
+
+
+@pytest.mark.parametrize("value", [5, 0, object(), b"xy"], ids=["int", "zero", "object", "bytes"])
+@pytest.mark.parametrize(("name", "make"), SEVERAL.items(), ids=SEVERAL)
+def test_what_takes_several_values_says_so(name: str, make: Callable[[Any], object], value: object) -> None:
+    with pytest.raises(TypeError, match=name):
+        make(value)
+
+
+@pytest.mark.parametrize("name", ["enabled_for", "tool_names"])
+def test_a_member_that_cannot_be_in_a_set_is_told_of_by_name(name: str) -> None:
+    with pytest.raises(TypeError, match=f"'r': {name} has a value that cannot be in a set"):
+        DlpRule(id="r", pattern="x", **{name: [[]]})
+
+
+NUMBERS: dict[str, Callable[[Any], object]] = {
+    "failure_threshold": lambda value: CircuitBreakerSettings(failure_threshold=value),
+    "open_duration_s": lambda value: CircuitBreakerSettings(open_duration_s=value),
+    "provider_retries": lambda value: RetryPolicySettings(provider_retries=value),
+    "max_retry_after_s": lambda value: RetryPolicySettings(max_retry_after_s=value),
+    "jitter_ratio": lambda value: RetryPolicySettings(jitter_ratio=value),
+    "hard_max_tokens_per_attempt": lambda value: TokenBudgetSettings(hard_max_tokens_per_attempt=value),
+    "max_text_length": lambda value: RuleBasedDlpConfiguration(max_text_length=value),
+    "replacement_count": lambda value: DlpRedaction("r", value),
+    "input_tokens": lambda value: TokenUsage(input_tokens=value),
+    "timeout_s": lambda value: Tramapy({"p": ScriptedProvider()}, timeout_s=value),
+    "deadline_s": lambda value: Tramapy({"p": ScriptedProvider()}, deadline_s=value),
+}
+
+
+@pytest.mark.parametrize("value", [HUGE, -HUGE], ids=["huge", "minus-huge"])
+@pytest.mark.parametrize(("name", "make"), NUMBERS.items(), ids=NUMBERS)
+def test_a_number_that_cannot_be_written_out_is_told_of_by_name(
+    name: str, make: Callable[[Any], object], value: int
+) -> None:
+    with pytest.raises(ValueError, match=name):
+        make(value)
+
+
+@pytest.mark.parametrize("name", ["timeout_s", "deadline_s", "open_duration_s", "max_retry_after_s"])
+def test_a_duration_that_no_clock_can_wait_is_refused(name: str) -> None:
+    NUMBERS[name](1e9)
+    with pytest.raises(ValueError, match=f"{name} .* at most 1e"):
+        NUMBERS[name](1e10)
+
+
+@pytest.mark.parametrize("name", ["temperature", "top_p", "timeout_s", "deadline_s", "max_output_tokens"])
+@pytest.mark.parametrize("value", [HUGE, -HUGE], ids=["huge", "minus-huge"])
+def test_a_huge_option_is_told_of_by_name(driver: Driver, name: str, value: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name} "):
+        driver.rig(["x"]).complete(**{name: value})
+
+
+def test_a_huge_limit_of_a_tool_or_a_read_is_told_of_by_name() -> None:
+    with pytest.raises(ValueError, match=r"max_aggregate_text_length is a number of thousands of digits"):
+        ToolResultFilteringSettings(default_max_aggregate_text_length=-HUGE)
+    with pytest.raises(ValueError, match="limit_bytes is a number of thousands of digits"):
+        read_bounded_bytes([b"x"], -HUGE)
+
+
+@pytest.mark.parametrize("tools", [0, "", b"", False], ids=repr)
+def test_tools_that_are_nothing_are_still_no_sequence(driver: Driver, tools: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"^tools takes a sequence of ToolDefinition, not "):
+        driver.rig(["x"]).complete(tools=tools)
+
+
+def test_no_tools_may_be_written_as_none(driver: Driver) -> None:
+    assert driver.rig(["x"]).complete(tools=None).content == "x"
+
+
+def test_what_a_callers_generator_raises_is_its_own(driver: Driver) -> None:
+    def messages() -> Any:
+        yield Message.user("x")
+        raise TypeError("of the caller's own")
+
+    with pytest.raises(TypeError, match=r"^of the caller's own$"):
+        driver.rig(["x"]).complete(messages())
+
+
+def test_routes_are_no_characters() -> None:
+    with pytest.raises(ConfigurationError, match=r"^fallbacks\['m'\] takes a sequence of Route"):
+        Tramapy({"p": ScriptedProvider()}, fallbacks={"m": ""})
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"model": 5}, r"^ModelRequest\.model takes a str, not int"),
+        ({"messages": [CANARY]}, r"^ModelRequest\.messages\[0\] is a str; give Message values"),
+        ({"tools": [CANARY]}, r"^ModelRequest\.tools\[0\] is a str; give ToolDefinition"),
+        ({"instructions": 5}, r"^ModelRequest\.instructions takes a str or None, not int"),
+        ({"temperature": "1"}, r"^ModelRequest\.temperature takes int or float or None, not str"),
+        ({"top_p": True}, r"^ModelRequest\.top_p takes int or float or None, not bool"),
+        ({"timeout_s": b"1"}, r"^ModelRequest\.timeout_s takes int or float or None, not bytes"),
+        ({"max_output_tokens": 1.5}, r"^ModelRequest\.max_output_tokens takes int or None, not float"),
+    ],
+)
+def test_a_request_takes_what_it_says(fields: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        ModelRequest(**{"model": "m", "messages": HELLO, **fields})
+
+
+@pytest.mark.parametrize("chunk", [TextChunk, ToolCallChunk, CompletedChunk])
+def test_a_chunk_of_the_wrong_type_shows_the_type_alone(chunk: Any) -> None:
+    assert repr(chunk([CANARY])) == f"{chunk.__name__}(<list>)"
+    assert CANARY not in repr(chunk(CANARY))
+
+
+class Late(ScriptedProvider):
+    async def complete(self, request: object) -> Any:
+        return ModelResponse()
+
+
+class LateStream(ScriptedProvider):
+    async def stream(self, request: object) -> Any:
+        yield TextChunk("x")
+
+
+@pytest.mark.parametrize(("provider", "name"), [(Late, "complete"), (LateStream, "stream")])
+def test_an_async_method_of_a_provider_is_refused_on_a_thread(provider: Any, name: str) -> None:
+    complaint = rf"^providers\['p'\]: {provider.__name__}\.{name} is async; make it a plain method"
+    with pytest.raises(ConfigurationError, match=complaint):
+        Tramapy({"p": provider([])})
+
+
+def test_a_coroutine_for_an_answer_is_closed(driver: Driver) -> None:
+    async def late() -> None:
+        raise AssertionError
+
+    given: list[Any] = []
+
+    class Wrapped(ScriptedProvider):
+        def complete(self, request: object) -> Any:
+            given.append(late())
+            return given[0]
+
+        async def acomplete(self, request: object) -> Any:
+            return self.complete(request)
+
+    with pytest.raises(ProviderError, match="returned coroutine; it must return a ModelResponse"):
+        driver.rig(Wrapped([])).complete()
+    assert given[0].cr_frame is None  # closed, so that Python does not warn of it
+
+
+@pytest.mark.parametrize("facade", [Tramapy, AsyncTramapy])
+@pytest.mark.parametrize("capabilities", [None, "streaming", {"streaming"}], ids=repr)
+def test_capabilities_are_a_set_of_their_enum(facade: Any, capabilities: Any) -> None:
+    kind = type("Odd", (ScriptedProvider,), {"capabilities": capabilities})
+    with pytest.raises(ConfigurationError, match=r"Odd\.capabilities is no set of ProviderCapability"):
+        facade({"p": kind([])})
+
+
+def test_a_limiter_is_one_of_anyios() -> None:
+    with pytest.raises(ConfigurationError, match=r"^limiter is a int; give an anyio\.CapacityLimiter"):
+        ThreadedProvider(ScriptedProvider([]), limiter=5)
