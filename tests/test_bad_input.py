@@ -114,9 +114,9 @@ def test_a_huge_option_is_told_of_by_name(driver: Driver, name: str, value: int)
 
 
 def test_a_huge_limit_of_a_tool_or_a_read_is_told_of_by_name() -> None:
-    with pytest.raises(ValueError, match=r"max_aggregate_text_length is a number of thousands of digits"):
+    with pytest.raises(ValueError, match=r"max_aggregate_text_length is an int of 16610 bits"):
         ToolResultFilteringSettings(default_max_aggregate_text_length=-HUGE)
-    with pytest.raises(ValueError, match="limit_bytes is a number of thousands of digits"):
+    with pytest.raises(ValueError, match="limit_bytes is an int of 16610 bits"):
         read_bounded_bytes([b"x"], -HUGE)
 
 
@@ -148,8 +148,8 @@ def test_routes_are_no_characters() -> None:
     ("fields", "complaint"),
     [
         ({"model": 5}, r"^ModelRequest\.model takes a str, not int"),
-        ({"messages": [CANARY]}, r"^ModelRequest\.messages\[0\] is a str; give Message values"),
-        ({"tools": [CANARY]}, r"^ModelRequest\.tools\[0\] is a str; give ToolDefinition"),
+        ({"messages": [CANARY]}, r"^ModelRequest\.messages\[0\] is of type str; give Message values"),
+        ({"tools": [CANARY]}, r"^ModelRequest\.tools\[0\] is of type str; give ToolDefinition"),
         ({"instructions": 5}, r"^ModelRequest\.instructions takes a str or None, not int"),
         ({"temperature": "1"}, r"^ModelRequest\.temperature takes int or float or None, not str"),
         ({"top_p": True}, r"^ModelRequest\.top_p takes int or float or None, not bool"),
@@ -213,5 +213,5 @@ def test_capabilities_are_a_set_of_their_enum(facade: Any, capabilities: Any) ->
 
 
 def test_a_limiter_is_one_of_anyios() -> None:
-    with pytest.raises(ConfigurationError, match=r"^limiter is a int; give an anyio\.CapacityLimiter"):
+    with pytest.raises(ConfigurationError, match=r"^limiter is of type int; give an anyio\.CapacityLimiter"):
         ThreadedProvider(ScriptedProvider([]), limiter=5)

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from tramapy.errors import ResponseTooLargeError
+from tramapy.values import shown
 
 __all__ = [
     "DEFAULT_LIMIT_BYTES",
@@ -232,7 +233,7 @@ class _Check:
         if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int):
             raise TypeError(f"limit_bytes takes an int, not {type(limit_bytes).__name__}")
         if limit_bytes < 1:
-            raise ValueError(f"limit_bytes is {limit_bytes}; it takes at least 1")
+            raise ValueError(f"limit_bytes is {shown(limit_bytes)}; it takes at least 1")
         if encoding is not None and not _is_text_encoding(encoding):
             raise ValueError(f"encoding {encoding!r} is no text encoding; pass one like 'utf-8'")
         self.limit_bytes = limit_bytes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from types import TracebackType
 from typing import ClassVar, Generic, NoReturn, Self, TypeVar, Unpack, cast
 
@@ -149,6 +150,14 @@ class Tramapy(_Facade[Provider]):
     def _bind(cls, provider_id: str, provider: Provider) -> BoundProvider:
         if not isinstance(provider, Provider):
             raise ConfigurationError(_wrong_provider(provider_id, provider, "Provider", "Tramapy"))
+        _check_capabilities(provider_id, provider)
+        for name in ("complete", "stream"):
+            method: object = getattr(provider, name)
+            if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+                raise ConfigurationError(
+                    f"providers[{provider_id!r}]: {type(provider).__name__}.{name} is async; make it a plain "
+                    f"method, or derive an AsyncProvider and use AsyncTramapy"
+                )
         if ProviderCapability.TIMEOUT not in provider.capabilities:
             _logger.info(
                 "Provider %r does not declare ProviderCapability.TIMEOUT: a call of it in a thread ends when "
@@ -204,6 +213,7 @@ class AsyncTramapy(_Facade[AsyncProvider]):
     def _bind(cls, provider_id: str, provider: AsyncProvider) -> BoundProvider:
         if not isinstance(provider, AsyncProvider):
             raise ConfigurationError(_wrong_provider(provider_id, provider, "AsyncProvider", "AsyncTramapy"))
+        _check_capabilities(provider_id, provider)
         return BoundProvider(
             provider_id=provider_id,
             answer=provider.acomplete,
@@ -368,6 +378,18 @@ def _explained(error: BaseException, options: CallOptions) -> BaseException:
 
 def _reason(error: BaseException | None) -> CancelReason:
     return "cancelled" if error is not None and is_cancellation(error) else "closed"
+
+
+def _check_capabilities(provider_id: str, provider: Provider | AsyncProvider) -> None:
+    given: object = provider.capabilities
+    if isinstance(given, Set) and all(
+        isinstance(each, ProviderCapability) for each in cast("Set[object]", given)
+    ):
+        return
+    raise ConfigurationError(
+        f"providers[{provider_id!r}]: {type(provider).__name__}.capabilities is no set of ProviderCapability; "
+        f"write for example frozenset({{ProviderCapability.STREAMING}})"
+    )
 
 
 def _wrong_provider(provider_id: str, provider: object, wanted: str, facade: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, TypeAlias, TypedDict, Unpack
 
-from tramapy.values import each, instance, number, optional_texts, texts
+from tramapy.values import MOST, each, instance, number, optional_texts, texts
 
 __all__ = [
     "NO_USAGE",
@@ -203,8 +203,6 @@ class Message:
         """Make a USER message from text, or from parts where it is multimodal."""
         if isinstance(content, str):
             return cls(role=MessageRole.USER, content=content)
-        if not isinstance(content, Iterable):
-            raise TypeError(f"Message.user takes content: a str or parts, not {type(content).__name__}")
         return cls(role=MessageRole.USER, content_parts=_parts("Message", content))
 
     @classmethod
@@ -255,6 +253,10 @@ class TokenUsage:
             count = getattr(self, field_.name)
             if count is not None and type(count) is not int:
                 raise TypeError(f"TokenUsage.{field_.name} takes an int or None, not {type(count).__name__}")
+            if count is not None and abs(count) > MOST:
+                raise ValueError(
+                    f"TokenUsage.{field_.name} does not fit into 64 bits; give the tokens of one attempt"
+                )
 
     @property
     def total_tokens(self) -> int | None:

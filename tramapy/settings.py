@@ -233,8 +233,10 @@ def _routing(providers: Mapping[str, BoundProvider], settings: PipelineSettings)
 def _fallbacks(settings: PipelineSettings) -> Mapping[str, Sequence[Route]]:
     fallbacks: dict[str, Sequence[Route]] = {}
     for model, routes in cast("Mapping[str, object]", _mapping(settings, "fallbacks")).items():
-        if not isinstance(routes, Sequence) or not all(
-            isinstance(route, Route) for route in cast("Sequence[object]", routes)
+        if (
+            isinstance(routes, str | bytes)
+            or not isinstance(routes, Sequence)
+            or not all(isinstance(route, Route) for route in cast("Sequence[object]", routes))
         ):
             raise ConfigurationError(
                 f"fallbacks[{model!r}] takes a sequence of Route, for example [Route('backup', 'model-b')]"

@@ -46,7 +46,8 @@ def test_a_result_is_frozen_and_a_value() -> None:
         ((None,), r"^DlpResult\.sanitized_text takes a str, not NoneType$"),
         ((b"text",), r"^DlpResult\.sanitized_text takes a str, not bytes$"),
         (("text", ["ssn"]), r"^DlpResult\.redactions takes DlpRedaction, not str$"),
-        (("text", "ssn"), r"^DlpResult\.redactions takes DlpRedaction, not str$"),
+        (("text", "ssn"), r"^DlpResult\.redactions takes several values, not str; give DlpRedaction values$"),
+        (("text", 5), r"^DlpResult\.redactions takes several values, not int; give DlpRedaction values$"),
     ],
 )
 def test_a_malformed_result_is_refused(fields: tuple[Any, ...], complaint: str) -> None:

@@ -113,10 +113,10 @@ def test_a_rejection_with_a_header_beyond_ascii_keeps_its_status(world: World, *
         ({"limit_bytes": 0}, "limit_bytes is 0; it must be at least 1"),
         (
             {"limit_bytes": -(10**5000)},
-            "limit_bytes is a number of thousands of digits; it must be at least 1",
+            "limit_bytes is an int of 16610 bits; it must be at least 1",
         ),
-        ({"now_s": 5}, "now_s is a int; give a function that returns seconds, or leave it out"),
-        ({"now_epoch_s": None}, "now_epoch_s is a NoneType; give a function that returns seconds"),
+        ({"now_s": 5}, "now_s is of type int; give a function that returns seconds, or leave it out"),
+        ({"now_epoch_s": None}, "now_epoch_s is of type NoneType; give a function that returns seconds"),
     ],
 )
 @pytest.mark.parametrize("kind", [OpenAIChatProvider, AsyncOpenAIChatProvider])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType, check_rule_id
-from tramapy.values import shown
+from tramapy.values import listed, shown
 
 __all__ = ["DlpRule", "RuleBasedDlpConfiguration"]
 
@@ -58,17 +58,21 @@ class DlpRule:
             raise ConfigurationError(f"DLP rule {self.id!r}: its pattern is blank; write what it looks for")
 
     def _members(self, name: str, values: Collection[_T]) -> Collection[_T]:
-        if isinstance(values, str) or not isinstance(values, Iterable):
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             raise TypeError(
                 f"DLP rule {self.id!r}: {name} takes several values, such as a set; not "
                 f"{type(values).__name__}"
             )
-        return values
+        members = tuple(values)
+        if not all(isinstance(member, Hashable) for member in members):
+            raise TypeError(f"DLP rule {self.id!r}: {name} has a value that cannot be in a set; see its type")
+        return members
 
     def _check_enabled_for(self) -> None:
         if not self.enabled_for:
             raise ConfigurationError(
-                f"DLP rule {self.id!r} is enabled for nothing; name at least one DlpContentType, or remove it"
+                f"DLP rule {self.id!r} is enabled for nothing; name at least one DlpContentType in "
+                f"enabled_for, or remove it"
             )
         if not all(isinstance(content_type, DlpContentType) for content_type in self.enabled_for):
             raise TypeError(f"DLP rule {self.id!r}: enabled_for takes members of DlpContentType")
@@ -100,7 +104,8 @@ class RuleBasedDlpConfiguration:
     max_text_length: int = 100_000
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", tuple(self.rules))
+        rules = listed("RuleBasedDlpConfiguration.rules", self.rules, "give a list of DlpRule")
+        object.__setattr__(self, "rules", rules)
         ids: set[str] = set()
         for place, rule in enumerate(self.rules):
             if not isinstance(rule, DlpRule):

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from tramapy.errors import ConfigurationError
 from tramapy.messages import Message, ToolDefinition
-from tramapy.values import described, exact_text, shown
+from tramapy.resilience.validation import LONGEST_S
+from tramapy.values import MOST, described, exact_text, shown
 
 __all__ = [
     "checked_count",
@@ -35,12 +36,9 @@ def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
             f"messages takes a sequence of Message, not {type(messages).__name__}; "
             f"for one prompt pass [Message.user(...)]"
         )
-    try:
-        listed = tuple(messages)
-    except TypeError:
-        listed = None
-    if listed is None:
+    if not isinstance(messages, Iterable):
         raise ConfigurationError(f"messages takes a sequence of Message, not {type(messages).__name__}")
+    listed = tuple(messages)
     if not listed:
         raise ConfigurationError("messages is empty; pass at least one Message")
     for position, message in enumerate(listed):
@@ -103,20 +101,26 @@ def checked_number(name: str, value: float, *, maximum: float = _LARGEST) -> flo
 
 
 def checked_count(name: str, value: int) -> int:
-    """Return a whole number of at least 1."""
+    """Return a whole number of at least 1, and of at most 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigurationError(f"{name} takes an int, not {type(value).__name__}")
     if value < 1:
         raise ConfigurationError(f"{name} is {shown(value)}; it must be at least 1, or None")
+    if value > MOST:
+        raise ConfigurationError(f"{name} is {shown(value)}; it must fit into 64 bits; give less, or None")
     return value
 
 
 def checked_seconds(name: str, value: float) -> float:
-    """Return a positive, finite duration."""
+    """Return a positive duration of at most 1e9 seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigurationError(f"{name} takes seconds as a number, not {type(value).__name__}")
     if not 0 < value <= _LARGEST:
         raise ConfigurationError(
             f"{name} is {shown(value)}; it must be a positive, finite number of seconds, or None"
+        )
+    if value > LONGEST_S:
+        raise ConfigurationError(
+            f"{name} is {shown(value)}; it must be at most {LONGEST_S:g} seconds, or None"
         )
     return float(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import NoReturn
 
 from tramapy.engine.limits import expired
@@ -42,6 +43,8 @@ async def call_provider(attempt: Attempt, request: ModelRequest) -> ModelRespons
     if answer is Signal.EXPIRED:
         raise expired(attempt, limit)
     if not isinstance(answer, ModelResponse):
+        if inspect.iscoroutine(answer):
+            answer.close()  # nobody will await it, and Python would warn of that
         raise ProviderError(
             f"Provider {provider.provider_id!r} returned {type(answer).__name__}; it must return a ModelResponse",
             failure_code=ProviderFailureCode.INVALID_RESPONSE,

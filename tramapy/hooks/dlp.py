@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from tramapy.hooks.pending_fold import PendingFold
-from tramapy.values import described, shown
+from tramapy.values import MOST, described, exact_text, listed, shown
 
 __all__ = [
     "ClassificationSource",
@@ -123,6 +123,10 @@ class DlpRedaction:
             raise ValueError(
                 "DlpRedaction.replacement_count is below 1; report a rule only where it replaced something"
             )
+        if self.replacement_count > MOST:
+            raise ValueError(
+                "DlpRedaction.replacement_count does not fit into 64 bits; count what was replaced"
+            )
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -144,12 +148,14 @@ class DlpResult:
         if not isinstance(sanitized_text, str):
             raise TypeError(f"DlpResult.sanitized_text takes a str, not {type(sanitized_text).__name__}")
         # an exact str: a subclass decides for itself what it equals, and equality decides what is released
-        _set_text(self, sanitized_text if type(sanitized_text) is str else str.__str__(sanitized_text))
-        listed = tuple(redactions)
-        for redaction in listed:
+        _set_text(self, exact_text(sanitized_text))
+        found = (
+            () if redactions == () else listed("DlpResult.redactions", redactions, "give DlpRedaction values")
+        )
+        for redaction in found:
             if not isinstance(redaction, DlpRedaction):
                 raise TypeError(f"DlpResult.redactions takes DlpRedaction, not {type(redaction).__name__}")
-        _set_redactions(self, listed)
+        _set_redactions(self, found)
 
     @property
     def has_redactions(self) -> bool:
@@ -219,7 +225,9 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
     """
 
     def __init__(self, interceptors: Iterable[DlpInterceptor]) -> None:
-        self.interceptors: tuple[DlpInterceptor, ...] = tuple(interceptors)
+        self.interceptors: tuple[DlpInterceptor, ...] = listed(
+            "interceptors", interceptors, "give a list of DlpInterceptor"
+        )
         for position, interceptor in enumerate(self.interceptors):
             if not isinstance(interceptor, DlpInterceptor):
                 raise TypeError(
@@ -317,6 +325,11 @@ class ToolResultFilteringSettings:
 
     def __post_init__(self) -> None:
         _check_limit("default_max_aggregate_text_length", self.default_max_aggregate_text_length)
+        if not isinstance(self.max_aggregate_text_length_by_tool, Mapping):
+            raise TypeError(
+                f"max_aggregate_text_length_by_tool takes a mapping, not a "
+                f"{type(self.max_aggregate_text_length_by_tool).__name__}; for example {{'search': 5000}}"
+            )
         limits = dict(self.max_aggregate_text_length_by_tool)
         for tool_name, limit in limits.items():
             if not isinstance(tool_name, str):

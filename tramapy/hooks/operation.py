@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tramapy.hooks.pending_fold import PendingFold
 from tramapy.messages import Message, ModelResponse
-from tramapy.values import described
+from tramapy.values import described, listed
 
 __all__ = ["CompositeOperationInterceptor", "OperationCallContext", "OperationInterceptor"]
 
@@ -66,7 +66,9 @@ class CompositeOperationInterceptor(OperationInterceptor):
     """
 
     def __init__(self, interceptors: Iterable[OperationInterceptor]) -> None:
-        self.interceptors: tuple[OperationInterceptor, ...] = tuple(interceptors)
+        self.interceptors: tuple[OperationInterceptor, ...] = listed(
+            "interceptors", interceptors, "give a list of OperationInterceptor"
+        )
         for position, interceptor in enumerate(self.interceptors):
             if not isinstance(interceptor, OperationInterceptor):
                 raise TypeError(

@@ -19,7 +19,7 @@ from tramapy.providers.openai_chat_codec import decode_response, encode_request
 from tramapy.providers.openai_chat_stream import ChatStreamDecoder
 from tramapy.providers.openai_errors import FailureMapper
 from tramapy.providers.openai_sdk import AsyncChatEndpoint, ChatEndpoint
-from tramapy.values import shown
+from tramapy.values import described, shown
 
 if TYPE_CHECKING:
     import openai
@@ -233,7 +233,7 @@ def _check_options(limit_bytes: object, *clocks: object) -> None:
     for name, clock in zip(("now_s", "now_epoch_s"), clocks, strict=True):
         if not callable(clock):
             raise ConfigurationError(
-                f"{name} is a {type(clock).__name__}; give a function that returns seconds, or leave it out"
+                f"{name} is {described(clock)}; give a function that returns seconds, or leave it out"
             )
 
 

@@ -13,6 +13,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
 from tramapy.messages import Chunk, ModelRequest, ModelResponse
+from tramapy.values import described
 
 __all__ = ["ThreadedProvider"]
 
@@ -39,6 +40,10 @@ class ThreadedProvider(AsyncProvider):
         if not isinstance(provider, Provider):
             raise ConfigurationError(
                 f"ThreadedProvider takes a Provider, not {type(provider).__name__}; derive it from Provider"
+            )
+        if limiter is not None and not isinstance(limiter, anyio.CapacityLimiter):
+            raise ConfigurationError(
+                f"limiter is {described(limiter)}; give an anyio.CapacityLimiter, or leave it out"
             )
         self._provider = provider
         self._limiter = limiter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from tramapy.values import shown
+from tramapy.values import MOST, shown
 
 __all__ = ["LONGEST_S", "finite_number", "fraction", "whole_number"]
 
@@ -13,14 +13,14 @@ LONGEST_S: Final = 1_000_000_000.0
 """The longest duration: about 30 years. What comes of it still fits every clock, sleep and event."""
 
 
-def whole_number(field: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
+def whole_number(field: str, value: object, *, minimum: int, maximum: int = MOST) -> int:
     """Return `value` if it is an int in range; a bool is none.
 
     Args:
         field: The setting as a user writes it, for example `RetryPolicySettings.provider_retries`.
         value: What was given.
         minimum: The least that is allowed.
-        maximum: The most that is allowed.
+        maximum: The most that is allowed; by default what fits into 64 bits.
 
     Raises:
         TypeError: It is no int.
@@ -30,7 +30,7 @@ def whole_number(field: str, value: object, *, minimum: int, maximum: int | None
         raise TypeError(f"{field} takes an int, not {type(value).__name__}")
     if value < minimum:
         raise ValueError(f"{field} is {shown(value)}; give at least {minimum}")
-    if maximum is not None and value > maximum:
+    if value > maximum:
         raise ValueError(f"{field} is {shown(value)}; give at most {maximum}")
     return value
 
