@@ -27,30 +27,25 @@ async def complete(operation: Operation) -> ModelResponse:
     dispatch = Dispatch(operation)
     try:
         operation.report_started()
-        response = await _attempts(dispatch)
+        while True:
+            attempt = dispatch.begin()
+            try:
+                response = await run_attempt(attempt)
+                dispatch.succeeded(attempt, response)
+                break
+            except BaseException as error:
+                failure = error
+            # not in the handler: there, an observer that logs "the current exception" would log what DLP withheld
+            await dispatch.failed(attempt, failure)
+            del failure
     except BaseException as error:
         failure = error
     else:
         operation.report_completed("success")
         return response
-    # not in the handler: there, an observer that logs "the current exception" would log what DLP withheld
     dispatch.release()
     operation.report_completed("cancelled" if is_cancellation(failure) else "failed", failure)
     raise failure
-
-
-async def _attempts(dispatch: Dispatch) -> ModelResponse:
-    while True:
-        attempt = dispatch.begin()
-        try:
-            response = await run_attempt(attempt)
-            dispatch.succeeded(attempt, response)
-        except BaseException as error:
-            failure = error
-        else:
-            return response
-        await dispatch.failed(attempt, failure)
-        del failure
 
 
 class Dispatch:

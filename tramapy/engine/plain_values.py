@@ -25,9 +25,10 @@ def plain_response(response: ModelResponse) -> ModelResponse:
     Raises:
         DlpInspectionError: A subclass holds something else than its fields' types.
     """
-    is_plain = type(response) is ModelResponse and type(response.usage) is TokenUsage
-    if is_plain and _are_plain(response.content_parts, response.tool_calls):
-        return response
+    if type(response) is ModelResponse and type(response.usage) is TokenUsage:
+        parts, calls = response.content_parts, response.tool_calls
+        if (parts is None and not calls) or _are_plain(parts, calls):
+            return response
     return _read(response, _as_response)
 
 
