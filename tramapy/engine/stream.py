@@ -160,8 +160,8 @@ class EngineStream:
                 await port.checkpoint(baseline)
         except BaseException as closing:  # a cancellation; some pass even the shield
             if is_cancellation(closing) or not is_cancellation(error):
-                if closing.__context__ is None:
-                    closing.__context__ = error  # a scope knows its cancellation by the one before it
+                # a scope knows its cancellation by the one before it
+                closing.__context__ = closing.__context__ or error
                 error = closing
         try:
             await self._dispatch.failed(attempt, error, may_retry=not self._is_released)
