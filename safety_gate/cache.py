@@ -16,7 +16,7 @@ from safety_gate.discovery import Target
 from safety_gate.violation import Diagnostic, FileReport, Risk, Violation
 
 DIRECTORY: Final = ".safety-gate-cache"
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _MAX_AGE_S: Final = 30 * 24 * 3600.0
 _FIELDS: Final = (
     "rule",
@@ -40,39 +40,30 @@ class Cache:
     entries are computed again next time. A file that cannot be read as a cache is no cache.
     """
 
-    def __init__(self, config: Config, *, is_enabled: bool = True) -> None:
+    def __init__(self, config: Config) -> None:
         self._directory = config.root / DIRECTORY
         self._file = self._directory / f"{_fingerprint(config)}.json"
-        self._is_enabled = is_enabled
-        self.words: tuple[frozenset[str], ...] = ()
-        self._entries: dict[str, list[Any]] = self._read() if is_enabled else {}
+        self._entries: dict[str, list[Any]] = self._read()
         self._is_changed = False
 
     def knows(self, target: Target) -> bool:
         """Tell whether there is a verdict on some content of a target."""
         return target.path in self._entries
 
-    def get(self, target: Target, digest: str) -> FileReport | None:
-        """Return the verdict on the content with this digest; None if there is none."""
+    def get(self, target: Target, data: bytes) -> FileReport | None:
+        """Return the verdict on this content; None if there is none."""
         entry = self._entries.get(target.path)
-        if entry is None or entry[0] != digest:
-            return None
         try:
+            if entry is None or entry[0] != digest_of(target, data):
+                return None
             return _restored(target.path, entry)
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
-    def put(self, target: Target, digest: str | None, report: FileReport) -> None:
-        """Remember a verdict; one without a digest is on no content and is not remembered."""
-        if self._is_enabled and digest is not None:
-            self._entries[target.path] = [digest, *_plain(report)]
-            self._is_changed = True
-
-    def learn(self, words: tuple[frozenset[str], ...]) -> None:
-        """Remember the words that the rules need; see `quiet`."""
-        if self._is_enabled and words != self.words:
-            self.words = words
-            self._is_changed = True
+    def put(self, target: Target, digest: str, report: FileReport) -> None:
+        """Remember the verdict on the content with this digest."""
+        self._entries[target.path] = [digest, *_plain(report)]
+        self._is_changed = True
 
     def save(self) -> None:
         """Write the file if anything was added. A read-only tree is no error: the run is only slower."""
@@ -86,12 +77,8 @@ class Cache:
             ):
                 if not (self._directory / name).exists():
                     (self._directory / name).write_text(text, "utf-8")
-            self._replace(json.dumps(self._document(), separators=(",", ":")))
+            self._replace(json.dumps({"format": _FORMAT, "entries": self._entries}, separators=(",", ":")))
             self._prune()
-
-    def _document(self) -> dict[str, object]:
-        words = [sorted(entry) for entry in self.words]
-        return {"format": _FORMAT, "words": words, "entries": self._entries}
 
     def _replace(self, text: str) -> None:
         draft = self._file.with_suffix(f".{os.getpid()}.tmp")
@@ -116,12 +103,6 @@ class Cache:
         known = cast(dict[str, Any], document) if isinstance(document, dict) else {}
         entries: object = known.get("entries")
         if known.get("format") != _FORMAT or not isinstance(entries, dict):
-            return {}
-        try:
-            self.words = tuple(
-                frozenset(map(str, row)) for row in cast(list[list[object]], known.get("words", []))
-            )
-        except TypeError:
             return {}
         return cast(dict[str, list[Any]], entries)
 

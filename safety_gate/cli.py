@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
 
 from safety_gate.codes import UnknownCodeError, exact, expand
 from safety_gate.config import Config, ConfigError, isolated, load_config
@@ -18,8 +17,10 @@ from safety_gate.report import FORMATS, render
 from safety_gate.runner import Result, RunOptions, check_paths
 from safety_gate.violation import Diagnostic
 
+TYPE_CHECKING = False  # see `config`
 if TYPE_CHECKING:
     import datetime
+    from typing import TextIO
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,12 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+class _Help(argparse.HelpFormatter):
+    """Knows its width: argparse makes one for each option, and asks `shutil`, which imports three compressors."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="safety-gate", description="A static safety gate for production Python."
+        prog="safety-gate", description="A static safety gate for production Python.", formatter_class=_Help
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    check = commands.add_parser("check", help="judge files and directories")
+    check = commands.add_parser("check", help="judge files and directories", formatter_class=_Help)
     _add_scope(check)
     check.add_argument("--format", choices=FORMATS, default="text", dest="format_name")
     check.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
@@ -70,14 +78,16 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--changed", metavar="REV", help="only judge files that differ from this revision")
     check.add_argument("--statistics", action="store_true", help="count the findings by rule")
     check.add_argument("--no-progress", action="store_true")
-    exempt = commands.add_parser("exempt", help="write exemptions for what is there today")
+    exempt = commands.add_parser(
+        "exempt", help="write exemptions for what is there today", formatter_class=_Help
+    )
     _add_scope(exempt)
     exempt.add_argument("--rationale", required=True, help="why this is right as it is")
     exempt.add_argument("--owner", default="", help="who answers for it")
     exempt.add_argument("--expires", type=_date, metavar="DATE")
-    explain = commands.add_parser("explain", help="show the page of a rule")
+    explain = commands.add_parser("explain", help="show the page of a rule", formatter_class=_Help)
     explain.add_argument("code")
-    commands.add_parser("list-rules", help="show all rules")
+    commands.add_parser("list-rules", help="show all rules", formatter_class=_Help)
     return parser
 
 

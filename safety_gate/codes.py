@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Final
+
+TYPE_CHECKING = False  # see `config`
+if TYPE_CHECKING:
+    from typing import Final
 
 GROUPS: Final[dict[str, str]] = {
     "no-print": "SG1",

@@ -24,6 +24,7 @@ _SKIPPED = frozenset(
     }
 )
 _SUFFIXES = (".py", ".pyw")
+_ENVIRONMENT_MARK = "pyvenv.cfg"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,7 @@ class _Search:
         self.targets: dict[str, Target] = {}
         self.diagnostics: list[Diagnostic] = []
         self._packages: dict[str, str] = {}
+        self._listed: dict[str, bool] = {}  # whether a directory that was walked is a package
 
     def add(self, file: str) -> None:
         if os.path.isdir(file) and not os.path.islink(file):
@@ -95,13 +97,16 @@ class _Search:
                     current, directory, f"The directory cannot be read: {error.strerror or 'input error'}."
                 )
                 continue
+            if current != directory and any(entry.name == _ENVIRONMENT_MARK for entry in entries):
+                continue
+            self._listed[current] = any(entry.name == "__init__.py" and entry.is_file() for entry in entries)
             for entry in entries:
                 is_source = entry.name.endswith(_SUFFIXES)
                 if entry.is_symlink():
-                    if is_source or (entry.is_dir() and not _is_skipped(entry)):
+                    if is_source or (entry.is_dir() and not _is_skipped_link(entry)):
                         yield entry.path, True
                 elif entry.is_dir():
-                    if not _is_skipped(entry):
+                    if not _is_skipped(entry.name):
                         stack.append(entry.path)
                 elif is_source:
                     yield entry.path, False
@@ -118,8 +123,8 @@ class _Search:
         self.targets.setdefault(file, Target(file=file, path=path, role=role, module=self._module(file)))
 
     def _module(self, file: str) -> str:
-        directory, name = os.path.split(file)
-        stem = os.path.splitext(name)[0]
+        directory, _, name = file.rpartition(os.sep)
+        stem = name.rpartition(".")[0] or name
         package = self._package(directory)
         if stem == "__init__":
             return package
@@ -130,11 +135,15 @@ class _Search:
         if known is None:
             outer, name = os.path.split(directory)
             known = ""
-            if name.isidentifier() and os.path.isfile(os.path.join(directory, "__init__.py")):
+            if name.isidentifier() and self._has_init(directory):
                 parent = self._package(outer)
                 known = f"{parent}.{name}" if parent else name
             self._packages[directory] = known
         return known
+
+    def _has_init(self, directory: str) -> bool:
+        listed = self._listed.get(directory)
+        return os.path.isfile(os.path.join(directory, "__init__.py")) if listed is None else listed
 
     def _shown(self, file: str, base: str) -> tuple[str, str]:
         """Return a path as reports show it, and as roles see it."""
@@ -159,7 +168,10 @@ def module_name(file: str, config: Config) -> str:
     return _Search(config)._module(os.path.abspath(file))  # pyright: ignore[reportPrivateUsage] - same file
 
 
-def _is_skipped(entry: os.DirEntry[str]) -> bool:
-    if entry.name.startswith(".") or entry.name in _SKIPPED or entry.name.endswith(".egg-info"):
-        return True
-    return os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+def _is_skipped(name: str) -> bool:
+    return name.startswith(".") or name in _SKIPPED or name.endswith(".egg-info")
+
+
+def _is_skipped_link(link: os.DirEntry[str]) -> bool:
+    """Tell whether a linked directory would be passed over if it were none."""
+    return _is_skipped(link.name) or os.path.exists(os.path.join(link.path, _ENVIRONMENT_MARK))

@@ -70,17 +70,6 @@ def rules_for(settings: RuleSettings) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if _runs(rule, settings))
 
 
-def needed_words(settings: RuleSettings) -> tuple[frozenset[str], ...]:
-    """Return the words of which one entry must stand in a text that has a finding; none where any text may have one."""
-    if settings.re_exports or settings.inline_exemptions:
-        return ()
-    found: list[frozenset[str]] = []
-    for rule in rules_for(settings):
-        single, several = _triggers(rule)
-        found += [*(frozenset({word}) for word in sorted(single)), *several]
-    return tuple(dict.fromkeys(found))
-
-
 def _runs(rule: Rule, settings: RuleSettings) -> bool:
     if rule.code in settings.ignored or (settings.selected and rule.code not in settings.selected):
         return False

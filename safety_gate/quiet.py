@@ -1,4 +1,4 @@
-"""Tell without the rules that a file has nothing for them: the words that they need are remembered with the verdicts.
+"""Tell without the rules that a file has nothing for them: none of the words that they need stands in it.
 
 Importing the rules costs more than judging a file in which none of their words stands.
 """

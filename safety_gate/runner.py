@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from safety_gate.cache import Cache, digest_of
 from safety_gate.codes import rule_codes
 from safety_gate.config import Config, load_config
 from safety_gate.discovery import Target, discover
 from safety_gate.quiet import is_quiet
 from safety_gate.roles import Role
 from safety_gate.source import SourceError, read_source
+from safety_gate.triggers import needed_words
 from safety_gate.violation import Diagnostic, FileReport, Risk, Violation
 
+TYPE_CHECKING = False  # see `config`
 if TYPE_CHECKING:
     import datetime
+
+    from safety_gate.cache import Cache
 
 _MIN_PARALLEL_FILES = 40  # a worker costs about 0.1 s to start
 _COLLECT_EVERY = 200
@@ -118,25 +119,19 @@ def check_paths(
 
 def judge_all(targets: Sequence[Target], config: Config, run: RunOptions) -> list[FileReport]:
     """Return a report for each target, from the cache or from a worker, in the order of the targets."""
-    cache = Cache(config, is_enabled=run.use_cache)
-    reports = {
-        target.path: report
-        for target in targets
-        if (report := _remembered(target, cache, config)) is not None
-    }
+    cache = _cache(config) if run.use_cache else None
+    reports = _remembered(targets, cache, config) if cache is not None else {}
     missing = [target for target in targets if target.path not in reports]
     done = len(reports)
-    for target, judged in _judged(missing, cache.words, config, run.jobs):
+    for target, judged in _judged(missing, config, run):
         reports[target.path] = judged.report
-        cache.put(target, judged.digest, judged.report)
+        if cache is not None and judged.digest is not None:
+            cache.put(target, judged.digest, judged.report)
         done += 1
         if run.on_progress is not None:
             run.on_progress(done, len(targets))
-    if missing and "safety_gate.engine" in sys.modules:
-        from safety_gate.engine import needed_words  # it is there already
-
-        cache.learn(needed_words(config.settings))
-    cache.save()
+    if cache is not None:
+        cache.save()
     return [reports[target.path] for target in targets]
 
 
@@ -149,22 +144,24 @@ class Task:
         config: Its settings and limits.
         data: Its content; None to read it.
         with_accepted: See `engine.check_source`.
-        words: See `quiet`; empty if they are not known.
+        with_digest: Whether the verdict is to be remembered.
+        words: See `quiet`; empty to ask the engine at once.
     """
 
     target: Target
     config: Config
     data: bytes | None = None
     with_accepted: bool = False
+    with_digest: bool = False
     words: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A verdict, and the digest of the content that it is on; no digest where the content could not be read."""
+    """A verdict, and the digest of the content that it is on, if it is on one and is to be remembered."""
 
     report: FileReport
-    digest: str | None
+    digest: str | None = None
 
 
 def judge(task: Task) -> Judged:
@@ -174,12 +171,17 @@ def judge(task: Task) -> Judged:
         data = read_source(target.file, task.config.max_file_bytes) if task.data is None else task.data
     except SourceError as error:
         diagnostic = Diagnostic(rule="SG905", path=target.path, line=error.line, message=error.message)
-        return Judged(report=FileReport(path=target.path, diagnostics=(diagnostic,)), digest=None)
+        return Judged(report=FileReport(path=target.path, diagnostics=(diagnostic,)))
+    return Judged(report=_verdict(task, data), digest=_digest(target, data) if task.with_digest else None)
+
+
+def _verdict(task: Task, data: bytes) -> FileReport:
+    target = task.target
     if task.words and is_quiet(data, task.words):
-        return Judged(report=FileReport(path=target.path), digest=digest_of(target, data))
+        return FileReport(path=target.path)
     from safety_gate.engine import check_source  # imports every rule, and few runs need it
 
-    report = check_source(
+    return check_source(
         data,
         target.path,
         settings=task.config.settings,
@@ -187,27 +189,43 @@ def judge(task: Task) -> Judged:
         module=target.module,
         with_accepted=task.with_accepted,
     )
-    return Judged(report=report, digest=digest_of(target, data))
 
 
-def _remembered(target: Target, cache: Cache, config: Config) -> FileReport | None:
-    if not cache.knows(target):
-        return None
-    try:
-        return cache.get(target, digest_of(target, read_source(target.file, config.max_file_bytes)))
-    except SourceError:
-        return None  # the worker meets the same error and reports it
+def _cache(config: Config) -> Cache:
+    from safety_gate.cache import Cache  # its hashing and its JSON are not needed without it
+
+    return Cache(config)
 
 
-def _judged(
-    targets: Sequence[Target], words: tuple[frozenset[str], ...], config: Config, jobs: int
-) -> Iterator[tuple[Target, Judged]]:
+def _digest(target: Target, data: bytes) -> str:
+    from safety_gate.cache import digest_of
+
+    return digest_of(target, data)
+
+
+def _remembered(targets: Sequence[Target], cache: Cache, config: Config) -> dict[str, FileReport]:
+    found: dict[str, FileReport] = {}
+    for target in targets:
+        if cache.knows(target):
+            try:
+                data = read_source(target.file, config.max_file_bytes)
+            except SourceError:
+                continue  # the worker meets the same error and reports it
+            report = cache.get(target, data)
+            if report is not None:
+                found[target.path] = report
+    return found
+
+
+def _judged(targets: Sequence[Target], config: Config, run: RunOptions) -> Iterator[tuple[Target, Judged]]:
     plain = replace(config, exemptions=(), roles={})  # a worker needs the settings only
     # Largest first, one at a time: a big file at the end would leave the other workers idle.
     ordered = sorted(targets, key=_size, reverse=True)
-    tasks = (Task(target=target, config=plain, words=words) for target in ordered)
-    count = jobs or os.cpu_count() or 1
-    if count == 1 or len(targets) < _MIN_PARALLEL_FILES:
+    is_few = len(targets) < _MIN_PARALLEL_FILES
+    words = needed_words(config.settings) if targets and is_few else ()  # many files need the engine anyway
+    tasks = (Task(target=target, config=plain, words=words, with_digest=run.use_cache) for target in ordered)
+    count = run.jobs or os.cpu_count() or 1
+    if count == 1 or is_few:
         for number, (target, task) in enumerate(zip(ordered, tasks, strict=True), 1):
             yield target, judge(task)
             if number % _COLLECT_EVERY == 0:

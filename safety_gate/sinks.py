@@ -8,37 +8,10 @@ from dataclasses import dataclass
 
 from safety_gate.names import Paths
 from safety_gate.roles import Role
+from safety_gate.sink_words import LOG_METHODS
 from safety_gate.stdio import stdio_calls
 from safety_gate.unit import Unit, lasts
 
-LOG_METHODS = frozenset(
-    {
-        "debug",
-        "info",
-        "warning",
-        "warn",
-        "error",
-        "exception",
-        "critical",
-        "fatal",
-        "log",
-        "trace",
-        "success",
-        "msg",
-    }
-    | {
-        "adebug",
-        "ainfo",
-        "awarning",
-        "aerror",
-        "aexception",
-        "acritical",
-        "afatal",
-        "alog",
-        "handle",
-        "makeRecord",
-    }
-)
 _LOGGERS = frozenset(
     {"logging", "logging.Logger()", "logging.LoggerAdapter()", "logging.root", "structlog.BoundLogger()"}
     | {"loguru.Logger()", "structlog.BoundLoggerBase()", "structlog.PrintLogger()", "twisted.logger.Logger()"}
@@ -62,15 +35,6 @@ _SPAN_METHODS = frozenset({"set_attribute", "set_attributes", "add_event"})
 _LOGGER_NAMES = frozenset({"log", "logger", "LOGGER", "LOG", "_log", "_logger", "_LOGGER", "_LOG"})
 _LASTS = LOG_METHODS | _SPAN_METHODS | lasts(_BINDERS, _WARNINGS, _SENTRY)
 _FACTORIES = frozenset({"get_logger", "getLogger", "getlogger"})
-
-SINK_WORDS = (
-    *sorted(LOG_METHODS), "bind", "new", "bind_contextvars", "bound_contextvars", "contextualize", "patch",
-    "catch", "opt",
-    "makeLogRecord", "warn_explicit", "print", "stdout", "stderr", "__stdout__", "__stderr__", "pprint",
-    "echo", "secho",
-    "rich", "set_attribute", "set_attributes", "add_event", "sentry_sdk", "traceback", "os write",
-)  # fmt: skip
-"""One of these stands in every file that has a sink."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Final
 
-from safety_gate.runner import Result
+TYPE_CHECKING = False  # see `safety_gate.config`
+if TYPE_CHECKING:
+    from typing import Final
+
+    from safety_gate.runner import Result
 
 FORMATS: Final = ("text", "json", "github", "sarif", "junit", "gitlab")
 """The names that `--format` takes."""

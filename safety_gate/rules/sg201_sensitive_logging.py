@@ -8,7 +8,7 @@ from typing import ClassVar
 from safety_gate.exposure import ExposureKind
 from safety_gate.leaks import leaks
 from safety_gate.rule import Rule
-from safety_gate.sinks import SINK_WORDS
+from safety_gate.sink_words import SINK_WORDS
 from safety_gate.unit import Unit
 from safety_gate.violation import Violation
 

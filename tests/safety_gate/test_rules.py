@@ -9,10 +9,12 @@ import pytest
 
 from safety_gate.codes import GATE_CODES, GROUPS, UnknownCodeError, expand, group_of, rule_codes
 from safety_gate.rule import Rule, all_rules
+from safety_gate.triggers import declared_triggers
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
 PAGES = ROOT / "docs" / "rules"
+RULES = ROOT / "safety_gate" / "rules"
 SECTIONS = ("## Why", "## Bad", "## Good", "## How to allow it", "## What it does not see")
 
 
@@ -24,7 +26,7 @@ def test_rules_cases_and_pages_are_the_same_set() -> None:
 
 
 def test_case_file_is_named_like_its_rule() -> None:
-    files = {file.name for file in (ROOT / "safety_gate" / "rules").glob("sg*.py")}
+    files = {file.name for file in RULES.glob("sg*.py")}
     assert files == {file.name for file in CASES.glob("sg*.py")}
 
 
@@ -40,6 +42,20 @@ def test_rule_describes_itself(rule: Rule) -> None:
     assert rule.summary.endswith(".")
     assert rule.triggers
     assert group_of(rule.code) in GROUPS
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_triggers_can_be_read_without_importing_the_rule(rule: Rule) -> None:
+    (file,) = RULES.glob(f"{rule.code.lower()}_*.py")
+    assert declared_triggers(file) == rule.triggers
+
+
+def test_triggers_that_only_an_import_tells_are_unknown(tmp_path: Path) -> None:
+    file = tmp_path / "sg999_computed.py"
+    file.write_text(
+        "class A(Rule):\n    triggers: ClassVar[tuple[str, ...]] = tuple(sorted(WORDS))\n", "utf-8"
+    )
+    assert declared_triggers(file) is None
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.glob("SG*.md")), ids=lambda page: page.stem)
