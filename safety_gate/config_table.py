@@ -12,7 +12,7 @@ from typing import cast
 from safety_gate.codes import UnknownCodeError, exact, expand
 from safety_gate.config import DEFAULT_MAX_BYTES, PROJECT_FILE, Config, ConfigError
 from safety_gate.roles import DEFAULT_ROLES, Role
-from safety_gate.settings import RuleSettings
+from safety_gate.settings import DEFAULT_MAX_MEMORY_MB, RuleSettings
 from safety_gate.violation import Diagnostic
 
 _BOOLEANS = {
@@ -30,6 +30,7 @@ _OTHER = frozenset(
         "schema-version",
         "exclude",
         "max-file-bytes",
+        "max-memory-mb",
         "symlinks",
         "base-scope",
         "re-exports",
@@ -93,11 +94,13 @@ class _Reader:
         values |= {name: self._strings(table, key) for key, name in _LISTS.items()}
         values |= {name: self._codes(table, key) for key, name in _CODES.items()}
         values["enabled"] = exact([*self._strings(table, "enable"), *self._strings(table, "select")])
+        values["max_memory_mb"] = self._limit(table, "max-memory-mb", DEFAULT_MAX_MEMORY_MB)
         settings = replace(RuleSettings(), re_exports=self._re_exports(table), **values)  # type: ignore[arg-type]  # names and types pair up in the tables above
         roles = self._roles(table)
         config = Config(
             root=self.file.parent, file=self.file, settings=settings, roles=roles,
-            exclude=self._strings(table, "exclude"), max_file_bytes=self._limit(table),
+            exclude=self._strings(table, "exclude"),
+            max_file_bytes=self._limit(table, "max-file-bytes", DEFAULT_MAX_BYTES),
             symlinks=self._choice(table, "symlinks"), base_scope=self._choice(table, "base-scope"),
         )  # fmt: skip
         if "exemptions" not in table:
@@ -148,11 +151,11 @@ class _Reader:
             self._defect(key, "names a rule or group that does not exist")
             return ()
 
-    def _limit(self, table: Mapping[str, object]) -> int:
-        value = table.get("max-file-bytes", DEFAULT_MAX_BYTES)
+    def _limit(self, table: Mapping[str, object], key: str, default: int) -> int:
+        value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            self._defect("max-file-bytes", "must be a positive integer")
-            return DEFAULT_MAX_BYTES
+            self._defect(key, "must be a positive integer")
+            return default
         return value
 
     def _choice(self, table: Mapping[str, object], key: str) -> str:

@@ -17,7 +17,15 @@ from functools import cache
 from safety_gate.index import Index
 from safety_gate.inline import MARK, apply_inline
 from safety_gate.names import Names
-from safety_gate.parsing import ParseError, code_point_columns, parse_screen, parse_verdict
+from safety_gate.parsing import (
+    ParseError,
+    code_point_columns,
+    is_giant,
+    parse_screen,
+    parse_verdict,
+    refuse_nesting,
+    too_large,
+)
 from safety_gate.roles import Role
 from safety_gate.rule import Rule, all_rules
 from safety_gate.settings import RuleSettings
@@ -90,8 +98,14 @@ class _Request:
 def _judge(text: str, request: _Request) -> tuple[tuple[Violation, ...], int]:
     if request.role not in (Role.PRODUCTION, Role.CLI):
         return (), 0
-    screen = parse_screen(text)
     rules = _candidates(text, rules_for(request.settings), request.settings)
+    limit_mb = request.settings.max_memory_mb
+    if is_giant(text, limit_mb):
+        refuse_nesting(text)
+        if rules:
+            raise ParseError(too_large(limit_mb), None)
+        return (), 0
+    screen = parse_screen(text)
     if not rules and screen is not None:
         return (), 0
     lines = split_lines(text)
@@ -104,10 +118,10 @@ def _judge(text: str, request: _Request) -> tuple[tuple[Violation, ...], int]:
         codes = {violation.rule for violation in found}
         rules = tuple(rule for rule in rules if rule.code in codes)
         code_point_columns(screen, lines)
-    tree, doubtful = parse_verdict(text, screen)
+    tree, doubtful = parse_verdict(text, screen, limit_mb)
     violations, counted = _run(rules, tree, lines, request)
     if any((violation.line, violation.column - 1) in doubtful for violation in violations):
-        tree, _ = parse_verdict(text, None)
+        tree, _ = parse_verdict(text, None, limit_mb)
         violations, counted = _run(rules, tree, lines, request)
     ordered = tuple(sorted(violations, key=lambda violation: violation.order))
     return ordered, counted if unresolved is None else unresolved

@@ -14,18 +14,31 @@ import warnings
 MAX_DEPTH = 1_500
 """Deepest tree that is handed to libcst: a sum of 1,500 terms takes 0.9 s, one of 20,000 over two minutes."""
 
-MAX_NODES = 100_000
-"""Largest tree that is handed to libcst, which takes up to 4.6 KB a node. The largest module of the packages
-that the gate was judged on has 24,000."""
+_BASE_MB = 30
+"""What a process holds before it judges a file: the interpreter, the rules and libcst."""
+
+_STATEMENT_KB, _NODE_KB = 6.5, 5.0
+_EXTRA_KB: dict[type[ast.AST], float] = {ast.arguments: 1.0, ast.Tuple: 3.0, ast.Subscript: 1.0}
+_ARGUMENT_KB = 1.2
+"""What a statement and any other node take in both trees together, and what some take beside that: libcst keeps
+brackets, commas and blanks as nodes of their own. The most of 30 shapes of 25,000 tokens; see the tests."""
+
+_TOKENS_PER_MB = 500
+"""CPython's tree and the index of it take up to 1.2 KB a token."""
 
 _MAX_UNSCREENED_CHARACTERS = 300_000
 _MAX_UNSCREENED_CHAIN = 500
 _MAX_UNSCREENED_BRACKETS = 100
 _MARKS = re.compile(r"[()\[\]{}\n]|[-+*/%&|^@.~,:]|\bnot\b|\bif\b|\blambda\b|\bawait\b")
-_TOO_LARGE = (
-    f"The file has more than {MAX_NODES} syntax nodes, too many to be judged. "
-    "Split it, or give it the role generated."
+_TOKEN = re.compile(
+    r"""\#[^\n]*+
+    | \"{3}(?:[^"\\]++|\\.?|"(?!""))*+(?:"{3}|\Z) | \'{3}(?:[^'\\]++|\\.?|'(?!''))*+(?:'{3}|\Z)
+    | "(?:[^"\\\n]++|\\.?)*+"? | '(?:[^'\\\n]++|\\.?)*+'?
+    | \w++ | [^\w ]""",
+    re.DOTALL | re.VERBOSE,
 )
+_MAX_BRACKETS = 200  # MAXLEVEL of CPython's tokenizer
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _TOO_DEEP = "The code is nested too deeply to be judged. Split the expression."
 
 
@@ -36,6 +49,38 @@ class ParseError(Exception):
         super().__init__(message)
         self.message = message
         self.line = line
+
+
+def is_giant(text: str, max_memory_mb: int) -> bool:
+    """Tell whether even CPython's tree of a text would take too much memory: 1 MB can grow to 0.6 GB."""
+    limit = max_memory_mb * _TOKENS_PER_MB
+    if len(text) < limit:
+        return False
+    count = 2 * text.count("{")  # what stands in an f-string is one token here
+    return count > limit or any(number > limit for number, _ in enumerate(_TOKEN.finditer(text), count))
+
+
+def refuse_nesting(text: str) -> None:
+    """Refuse more open brackets than CPython reads, in a text that is too large to ask CPython.
+
+    Raises:
+        ParseError: With the line.
+    """
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        sign = token.group()
+        depth += (sign in _OPENING) - (sign in _CLOSING)
+        if depth > _MAX_BRACKETS:
+            line = text.count("\n", 0, token.start()) + 1
+            raise ParseError("Syntax error: too many nested parentheses. The file was not judged.", line)
+
+
+def too_large(max_memory_mb: int) -> str:
+    """Return the message on a text that would take more memory than it may."""
+    return (
+        f"The file would take more than {max_memory_mb} MB to judge. "
+        "Split it, give it the role generated, or raise max-memory-mb."
+    )
 
 
 def parse_screen(text: str) -> ast.Module | None:
@@ -65,12 +110,15 @@ def parse_screen(text: str) -> ast.Module | None:
     return None
 
 
-def parse_verdict(text: str, screen: ast.Module | None) -> tuple[ast.Module, frozenset[tuple[int, int]]]:
+def parse_verdict(
+    text: str, screen: ast.Module | None, max_memory_mb: int
+) -> tuple[ast.Module, frozenset[tuple[int, int]]]:
     """Parse with libcst and return the tree that the rules judge, positions in code points.
 
     Args:
         text: The source.
         screen: CPython's tree of it, as the donor of positions; None makes libcst count them.
+        max_memory_mb: What both trees may take.
 
     Returns:
         The tree, and the positions in it that are in doubt; without a screen there are none.
@@ -84,7 +132,7 @@ def parse_verdict(text: str, screen: ast.Module | None) -> tuple[ast.Module, fro
     from safety_gate.positions import place
 
     if screen is not None:
-        _refuse_giants(screen)
+        _refuse_giants(screen, max_memory_mb)
     try:
         module = libcst.parse_module(text)
     except libcst.ParserSyntaxError as error:
@@ -120,17 +168,32 @@ def code_point_columns(tree: ast.Module, lines: list[str]) -> None:
                 node.end_col_offset = len(end[: node.end_col_offset].decode("utf-8", "ignore"))
 
 
-def _refuse_giants(tree: ast.AST) -> None:
+def _refuse_giants(tree: ast.AST, max_memory_mb: int) -> None:
     level: list[ast.AST] = [tree]
-    depth = count = 0
+    limit_kb = (max_memory_mb - _BASE_MB) * 1024
+    depth, size_kb = 0, 0.0
     while level:
         depth += 1
-        count += len(level)
+        size_kb += sum(_size_kb(node) for node in level)
         if depth > MAX_DEPTH:
             raise ParseError(_TOO_DEEP, None)
-        if count > MAX_NODES:
-            raise ParseError(_TOO_LARGE, None)
+        if size_kb > limit_kb:
+            raise ParseError(too_large(max_memory_mb), None)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
+
+
+def _size_kb(node: ast.AST) -> float:
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return _STATEMENT_KB + _ARGUMENT_KB * len(node.names)
+    if isinstance(node, ast.stmt):
+        return _STATEMENT_KB
+    if isinstance(node, ast.Call):
+        return _NODE_KB + _ARGUMENT_KB * len(node.args)
+    if node._attributes or isinstance(
+        node, ast.arguments
+    ):  # the others are shared, or a part of their holder
+        return _NODE_KB + _EXTRA_KB.get(type(node), 0.0)
+    return 0.0
 
 
 def _line(text: str, libcst_line: int) -> int:

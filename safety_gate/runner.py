@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from safety_gate.cache import Cache
 
 _MIN_PARALLEL_FILES = 40  # a worker costs about 0.1 s to start
-_COLLECT_EVERY = 200
+_MAX_UNCOLLECTED = 50_000  # objects; what a large file leaves in cycles
 _JUDGED = (Role.PRODUCTION, Role.CLI)
 
 
@@ -177,11 +177,11 @@ def judge(task: Task) -> Judged:
 
 def _verdict(task: Task, data: bytes) -> FileReport:
     target = task.target
-    if task.words and is_quiet(data, task.words):
+    if task.words and is_quiet(data, task.words, task.config.settings.max_memory_mb):
         return FileReport(path=target.path)
     from safety_gate.engine import check_source  # imports every rule, and few runs need it
 
-    return check_source(
+    report = check_source(
         data,
         target.path,
         settings=task.config.settings,
@@ -189,6 +189,9 @@ def _verdict(task: Task, data: bytes) -> FileReport:
         module=target.module,
         with_accepted=task.with_accepted,
     )
+    if gc.get_count()[0] > _MAX_UNCOLLECTED:
+        gc.collect()
+    return report
 
 
 def _cache(config: Config) -> Cache:
@@ -226,10 +229,8 @@ def _judged(targets: Sequence[Target], config: Config, run: RunOptions) -> Itera
     tasks = (Task(target=target, config=plain, words=words, with_digest=run.use_cache) for target in ordered)
     count = run.jobs or os.cpu_count() or 1
     if count == 1 or is_few:
-        for number, (target, task) in enumerate(zip(ordered, tasks, strict=True), 1):
+        for target, task in zip(ordered, tasks, strict=True):
             yield target, judge(task)
-            if number % _COLLECT_EVERY == 0:
-                gc.collect()
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -249,7 +250,7 @@ def _size(target: Target) -> int:
 
 @contextmanager
 def _without_collector() -> Generator[None, None, None]:
-    """Switch the cyclic collector off: trees are freed by reference count, and it would walk millions of live nodes."""
+    """Switch the cyclic collector off: it would walk every live node again and again. `judge` collects instead."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

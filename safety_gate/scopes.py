@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -56,6 +57,14 @@ class Binding:
     position: _Position = (0, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    """The bindings of one name in one scope by position, and the positions alone for a search."""
+
+    bindings: list[Binding]
+    positions: list[_Position]
+
+
 class Scopes:
     """The name tables of one module."""
 
@@ -65,6 +74,7 @@ class Scopes:
         self._sites: dict[str, list[ast.AST]] = {}
         self._tables: dict[str, dict[ast.AST, list[Binding]]] = {}
         self._statement_scopes: dict[ast.AST, ast.AST] = {}
+        self._ordered: dict[int, _Ordered] = {}
         self._outer: dict[tuple[ast.AST, str], bool] = {}
         self.star_modules: list[str] = []
         self._collect()
@@ -104,7 +114,7 @@ class Scopes:
         scope: ast.AST = start
         while True:
             bindings = table.get(scope)
-            if bindings and scope is start and _is_too_early(scope, bindings, node):
+            if bindings and scope is start and self._is_too_early(scope, bindings, node):
                 bindings = None  # in a module or class body a name is looked up further out until it is bound
             if bindings and (scope is start or not isinstance(scope, ast.ClassDef)):
                 is_own = scope is start or isinstance(start, _COMPREHENSIONS)
@@ -138,14 +148,29 @@ class Scopes:
         if len(bindings) == 1 or not hasattr(use, "lineno"):
             return bindings
         here = (use.lineno, use.col_offset)  # type: ignore[attr-defined]  # checked on the line above
-        earlier = sorted((b for b in bindings if b.position <= here), key=lambda b: b.position, reverse=True)
+        ordered = self._in_order(bindings)
         kept: list[Binding] = []
         chain = {use, *self._index.ancestors(use)}
-        for binding in earlier:
+        for number in range(bisect_right(ordered.positions, here) - 1, -1, -1):
+            binding = ordered.bindings[number]
             kept.append(binding)
             if self._dominates(binding, use, chain):
                 return kept
         return kept or bindings
+
+    def _in_order(self, bindings: Sequence[Binding]) -> _Ordered:
+        """Return a name's bindings by position. Sorted once: some are bound and used 10,000 times."""
+        known = self._ordered.get(id(bindings))  # the tables keep the list, and with it the id
+        if known is None:
+            ordered = sorted(bindings, key=lambda b: b.position, reverse=True)[::-1]
+            known = self._ordered[id(bindings)] = _Ordered(ordered, [b.position for b in ordered])
+        return known
+
+    def _is_too_early(self, scope: ast.AST, bindings: Sequence[Binding], use: ast.AST) -> bool:
+        if not isinstance(scope, ast.Module | ast.ClassDef):
+            return False
+        here = _start(use)
+        return here != (0, 0) and self._in_order(bindings).positions[0] > here
 
     def _dominates(self, binding: Binding, use: ast.AST, chain: set[ast.AST]) -> bool:
         parents = self._index.parents
@@ -282,13 +307,6 @@ def _binding(node: ast.Name, target: ast.AST, parent: ast.AST, item: int | None)
             )
         case _:
             return Binding(kind=BindingKind.OTHER, node=node, position=_end(node))
-
-
-def _is_too_early(scope: ast.AST, bindings: Sequence[Binding], use: ast.AST) -> bool:
-    if not isinstance(scope, ast.Module | ast.ClassDef):
-        return False
-    here = _start(use)
-    return here != (0, 0) and all(binding.position > here for binding in bindings)
 
 
 def _blocks(node: ast.AST) -> list[list[ast.stmt]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+DEFAULT_MAX_MEMORY_MB = 120
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSettings:
@@ -26,6 +28,7 @@ class RuleSettings:
         selected: Codes that run; empty for all.
         ignored: Codes that do not run.
         inline_exemptions: Whether comments in the source exempt.
+        max_memory_mb: What judging one file may take; larger files are not judged.
     """
 
     is_strict: bool = False
@@ -43,3 +46,4 @@ class RuleSettings:
     selected: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     inline_exemptions: bool = False
+    max_memory_mb: int = DEFAULT_MAX_MEMORY_MB

@@ -79,6 +79,7 @@ def test_two_configurations_are_an_error(project: Project) -> None:
         ('select = ["SG999"]\n', 1, "select names a rule"),
         ("max-file-bytes = 0\n", 1, "positive integer"),
         ("max-file-bytes = true\n", 1, "positive integer"),
+        ("max-memory-mb = 0\n", 1, "max-memory-mb must be a positive integer"),
         ('symlinks = "follow"\n', 1, "one of error, skip"),
         ('base-scope = "none"\n', 1, "one of all, cancellation"),
         ("re-exports = 1\n", 1, "table"),

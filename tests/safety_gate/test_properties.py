@@ -22,7 +22,7 @@ from safety_gate.names import Names
 from safety_gate.parsing import parse_screen, parse_verdict
 from safety_gate.roles import Role
 from safety_gate.rule import all_rules
-from safety_gate.settings import RuleSettings
+from safety_gate.settings import DEFAULT_MAX_MEMORY_MB, RuleSettings
 from safety_gate.source import split_lines
 from safety_gate.unit import Unit
 from safety_gate.violation import Violation
@@ -110,7 +110,7 @@ def test_screen_finds_what_the_verdict_finds(file: Path) -> None:
     text = file.read_text("utf-8")
     screen = parse_screen(text)
     assert screen is not None
-    tree, _ = parse_verdict(text, screen)
+    tree, _ = parse_verdict(text, screen, DEFAULT_MAX_MEMORY_MB)
     lines = split_lines(text)
     assert found(screen, lines) == found(tree, lines)
 
