@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -159,3 +161,42 @@ def test_parallel_runs_do_not_harm_each_other(project: Project) -> None:
 def test_config_is_found_from_the_working_directory(project: Project) -> None:
     project.configure('ignore = ["SG1"]\n').write(pkg__a=PRINT)
     assert load_config(Path.cwd()).settings.ignored == ("SG101", "SG102")
+
+
+def test_entry_of_another_shape_is_no_entry(project: Project) -> None:
+    project.write(pkg__a=PRINT)
+    run()
+    (file,) = (project.root / DIRECTORY).glob("*.json")
+    file.write_text(re.sub(r'("pkg/a.py":\["\w+").*?\]\]', r"\1]", file.read_text("utf-8")), "utf-8")
+    assert run().exit_code == 1
+
+
+def test_directory_in_the_place_of_the_file_only_costs_time(project: Project) -> None:
+    project.write(pkg__a=PRINT)
+    run()
+    (file,) = (project.root / DIRECTORY).glob("*.json")
+    file.unlink()
+    file.mkdir()
+    assert run().exit_code == 1
+    assert not list((project.root / DIRECTORY).glob("*.tmp"))
+
+
+def test_old_files_are_removed(project: Project) -> None:
+    project.write(pkg__a=PRINT).put(f"{DIRECTORY}/old.json", "{}")
+    os.utime(project.root / DIRECTORY / "old.json", (0, 0))
+    run()
+    assert not (project.root / DIRECTORY / "old.json").exists()
+
+
+def test_remembered_file_that_is_gone_unreadable_is_reported(project: Project) -> None:
+    project.write(pkg__a=PRINT)
+    run()
+    (project.root / "pkg" / "a.py").unlink()
+    os.mkfifo(project.root / "pkg" / "a.py")
+    assert [d.rule for d in run().diagnostics] == ["SG905"]
+
+
+def test_re_exports_ask_the_engine(project: Project) -> None:
+    project.configure('[re-exports]\n"pkg.show" = "builtins.print"\n')
+    project.write(pkg__a="from pkg import show\nshow(1)\n")
+    assert [v.rule for v in run().violations] == ["SG101"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
 
 import pytest
 
-from safety_gate import Role, RuleSettings, check_paths, check_source
+from safety_gate import Result, Role, RuleSettings, check_paths, check_source, cli
 from safety_gate.cli import main
 from safety_gate.testing import assert_safe
 from tests.safety_gate.projects import PRINT, SWALLOW, Project
@@ -116,3 +117,69 @@ def test_neither_package_imports_the_other() -> None:
     code += "print([m for m in sys.modules if m.split('.')[0] in ('tramapy', 'libcst')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+class Terminal(io.StringIO):
+    """Says that it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Closed(io.StringIO):
+    """A pipe whose reader has gone."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_terminal_gets_colours_and_progress(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(a=PRINT)
+    out, err = Terminal(), Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    assert main(["check", "--no-cache", "a.py"]) == 1
+    assert "SG101" in out.getvalue()
+    assert main(["check", "--no-cache", "--no-progress", "a.py"]) == 1
+
+
+def test_pager_that_was_closed_is_no_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(a=PRINT)
+    err = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", Closed())
+    monkeypatch.setattr(sys, "stderr", err)
+    assert main(["check", "--no-cache", "a.py"]) == 1
+    assert err.closed
+
+
+@pytest.mark.parametrize(("name", "code"), [("libcst", 2), ("somewhere", None)])
+def test_missing_extra_is_named(
+    name: str, code: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(*_: object, **__: object) -> Result:
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(cli, "check_paths", missing)
+    if code is None:
+        with pytest.raises(ModuleNotFoundError):
+            main(["check"])
+    else:
+        assert main(["check"]) == code
+        assert "pip install 'tramapy[gate]'" in capsys.readouterr().err
+
+
+def test_exempt_takes_an_owner_and_a_date(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.configure("").write(a=PRINT)
+    reason = ["--rationale", "It is a tool.", "--owner", "tools", "--expires", "2099-01-01"]
+    assert main(["exempt", *reason, "a.py"]) == 0
+    assert "expires = 2099-01-01" in (project.root / "safety-gate.toml").read_text("utf-8")
+    assert main(["check", "a.py"]) == 0
+    assert main(["exempt", "--isolated", *reason, "a.py"]) == 2
+    assert main(["exempt", "--rationale", " ", "a.py"]) == 2
+    assert "rationale is required" in capsys.readouterr().out
+
+
+def test_commands_that_judge_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list-rules"]) == 0
+    assert main(["explain", "SG000"]) == 2
+    assert "SG000" in capsys.readouterr().err

@@ -84,6 +84,7 @@ def test_two_configurations_are_an_error(project: Project) -> None:
         ('base-scope = "none"\n', 1, "one of all, cancellation"),
         ("re-exports = 1\n", 1, "table"),
         ('[re-exports]\na = 1\n', None, "re-exports must map"),
+        ("roles = 1\n", 1, "roles must be a table of lists"),
         ('[roles]\nlibrary = ["x"]\n', None, "is no role"),
         ("exemptions = 1\n", None, "list of tables"),
     ],
@@ -196,3 +197,20 @@ def test_configured_role_replaces_its_defaults(project: Project) -> None:
 )
 def test_patterns(pattern: str, path: str, expected: bool) -> None:
     assert matches(path, [pattern]) is expected
+
+
+def test_configuration_that_is_no_text_is_a_defect(project: Project) -> None:
+    project.put("safety-gate.toml", b"\xff")
+    with pytest.raises(ConfigError, match="cannot be read as UTF-8"):
+        load_config(project.root)
+
+
+def test_table_in_a_project_file_must_be_one(project: Project) -> None:
+    file = project.put("pyproject.toml", "[tool]\nsafety-gate = 1\n")
+    with pytest.raises(ConfigError, match="must be a table"):
+        load_config(project.root, file)
+
+
+def test_project_file_that_is_no_text_is_passed_over(project: Project) -> None:
+    project.put("pyproject.toml", b"\xff")
+    assert load_config(project.root).file is None

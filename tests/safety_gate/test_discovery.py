@@ -147,3 +147,34 @@ def test_file_that_changes_while_read_is_a_diagnostic(
     monkeypatch.setattr(os, "fstat", moving)
     with pytest.raises(SourceError, match="changed while it was read"):
         read_source(file, 100)
+
+
+def test_directory_that_cannot_be_listed_is_a_diagnostic(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write(pkg__a=PRINT, other__b=PRINT)
+    real = os.scandir
+
+    def refusing(path: str) -> object:
+        if path.endswith("pkg"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    found = discover(["."], Config(root=project.root))
+    assert [target.path for target in found.targets] == ["other/b.py"]
+    assert [(d.path, "Permission denied" in d.message) for d in found.diagnostics] == [("pkg", True)]
+
+
+def test_short_reads_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.py"
+    file.write_bytes(b"x = 1\n" * 10)
+    real = os.read
+    monkeypatch.setattr(os, "read", lambda handle, count: real(handle, min(count, 7)))
+    assert read_source(file, 100) == b"x = 1\n" * 10
+
+
+def test_link_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "link.py").symlink_to("nowhere.py")
+    with pytest.raises(SourceError, match="symbolic link"):
+        read_source(tmp_path / "link.py", 10)
