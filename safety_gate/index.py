@@ -63,13 +63,6 @@ class Index:
             yield current
             current = parents.get(current)
 
-    def statement(self, node: ast.AST) -> ast.stmt:
-        """Return the statement that a node belongs to, or is."""
-        current = node
-        while not isinstance(current, ast.stmt):
-            current = self.parents[current]
-        return current
-
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         """Return the function in whose frame a node runs; None for the module's and class bodies."""
         child: ast.AST = node

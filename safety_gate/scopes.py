@@ -147,7 +147,7 @@ class Scopes:
         """Keep the bindings before the use, back to the first that surely runs before it."""
         if len(bindings) == 1 or not hasattr(use, "lineno"):
             return bindings
-        here = (use.lineno, use.col_offset)  # type: ignore[attr-defined]  # checked on the line above
+        here = _start(use)
         ordered = self._in_order(bindings)
         kept: list[Binding] = []
         chain = {use, *self._index.ancestors(use)}
