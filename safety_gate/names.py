@@ -90,6 +90,16 @@ class Names:
             return True
         return head.rpartition(".")[0] in self._classes
 
+    def attribute_bindings(self, node: ast.Attribute) -> list[Binding]:
+        """Return what an attribute of a class of this file is bound to, by the class itself."""
+        owners = (self.local_class(path) for path in sorted(self.paths(node.value)))
+        return [
+            binding
+            for owner in owners
+            if owner is not None
+            for binding in self._class_table(owner).get(node.attr, [])
+        ]
+
     def class_paths(self, node: ast.expr) -> Paths:
         """Return the candidates for an annotation or a class expression, unions and quotes opened."""
         return self._annotation(node, 0)

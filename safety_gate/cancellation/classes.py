@@ -91,7 +91,9 @@ def members(unit: Unit, node: ast.expr) -> list[Paths]:
                 stack.append((value, nesting + 1))
             case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
                 stack.extend(((left, nesting + 1), (right, nesting + 1)))
-            case ast.Name() if nesting < _MAX_NESTING and (constant := _constant(unit, current)) is not None:
+            case ast.Name() | ast.Attribute() if (
+                nesting < _MAX_NESTING and (constant := _constant(unit, current)) is not None
+            ):
                 stack.append((constant, nesting + 1))
             case _:
                 found.append(unit.paths(current))
@@ -109,9 +111,13 @@ def frameworks(unit: Unit) -> frozenset[str]:
     return frozenset(roots & FRAMEWORKS) or frozenset({"asyncio"})
 
 
-def _constant(unit: Unit, name: ast.Name) -> ast.expr | None:
-    """Return the tuple that a name stands for, if it stands for one."""
-    for binding in unit.names.scopes.lookup(name.id, name):
+def _constant(unit: Unit, name: ast.Name | ast.Attribute) -> ast.expr | None:
+    """Return the tuple that a name, or an attribute of a class of this file, stands for, if it stands for one."""
+    names = unit.names
+    bindings = (
+        names.scopes.lookup(name.id, name) if isinstance(name, ast.Name) else names.attribute_bindings(name)
+    )
+    for binding in bindings:
         if binding.kind in (BindingKind.VALUE, BindingKind.ANNOTATED) and binding.item is None:
             value = binding.value
             if isinstance(value, ast.Tuple | ast.BinOp):

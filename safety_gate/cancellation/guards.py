@@ -111,9 +111,9 @@ def _compare(
     is_subject = isinstance(left, ast.Name) and (left.id in state.held or left.id in state.type_names)
     if is_none and is_subject:
         return Verdict.FALSE if isinstance(op, ast.Is | ast.Eq) else Verdict.TRUE
-    if _is_type(left, state) and isinstance(op, ast.Is | ast.Eq | ast.IsNot | ast.NotEq | ast.In):
+    if _is_type(left, state) and isinstance(op, ast.Is | ast.Eq | ast.IsNot | ast.NotEq | ast.In | ast.NotIn):
         same = _is_exactly(unit, right, hypothesis)
-        return _OPPOSITE[same] if isinstance(op, ast.IsNot | ast.NotEq) else same
+        return _OPPOSITE[same] if isinstance(op, ast.IsNot | ast.NotEq | ast.NotIn) else same
     if isinstance(left, ast.Attribute) and "sys.version_info" in unit.paths(left):
         return _version(op, right)
     match left, op, right:
@@ -184,8 +184,10 @@ def _is_ordinary(unit: Unit, path: str) -> bool:
 
 def _is_exactly(unit: Unit, classes: ast.expr, hypothesis: str) -> Verdict:
     catch = classify(unit, classes)
-    if catch.kind is CatchKind.EXPLICIT and not hypothesis:
-        return Verdict.TRUE if unit.shared(frameworks) <= catch.covers else Verdict.UNKNOWN
+    singles = [classify_members(unit, [paths]) for paths in members(unit, classes)]
+    covers = frozenset[str]().union(*(s.covers for s in singles if s.kind is CatchKind.EXPLICIT))
+    if covers and not hypothesis:
+        return Verdict.TRUE if unit.shared(frameworks) <= covers else Verdict.UNKNOWN
     return (
         Verdict.FALSE
         if catch.kind in (CatchKind.NONE, CatchKind.LEGACY) and not catch.closes_generators

@@ -69,6 +69,11 @@ class RawLifecycleCreation(Rule):
                     yield self._at(unit, call, path, Risk.HIGH)
                 elif path in _RUNNERS and unit.settings.is_strict:
                     yield self._at(unit, call, path, Risk.MEDIUM)
+        for function in unit.index.functions():
+            for decorator in function.decorator_list:
+                if not isinstance(decorator, ast.Call):  # `@atexit.register`: a call without parentheses
+                    for path in sorted(unit.paths(decorator) & _RAW):
+                        yield self._at(unit, decorator, path, Risk.HIGH)
         for owner in unit.index.all(ast.ClassDef):
             for base in owner.bases:
                 for path in sorted(unit.paths(base) & _THREADS):

@@ -22,6 +22,11 @@ class Worker(threading.Thread):  # expect: SG401
     pass
 
 
+@atexit.register  # expect: SG401
+def at_exit():
+    pass
+
+
 def executors(work):
     pool = ThreadPoolExecutor()  # expect: SG401
     with ThreadPoolExecutor() as owned:

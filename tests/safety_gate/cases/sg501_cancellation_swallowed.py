@@ -361,3 +361,41 @@ async def own_class(t):
 async def strings(t):
     text = "except BaseException: pass"
     return text
+
+
+class Client:
+    errors = (ValueError, asyncio.CancelledError)
+
+    async def attribute_tuple(self, t):
+        try:
+            await t
+        except self.errors:  # expect: SG501
+            pass
+
+
+async def exact_class_in_a_tuple(t):
+    try:
+        await t
+    except BaseException as e:
+        if type(e) in (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        t.log(e)
+
+
+async def exact_class_outside_a_tuple(t):
+    try:
+        await t
+    except BaseException as e:
+        if type(e) not in (asyncio.CancelledError, KeyboardInterrupt):
+            t.log(e)
+            return
+        raise
+
+
+async def exact_class_in_another_tuple(t):
+    try:
+        await t
+    except BaseException as e:  # expect: SG501
+        if type(e) in (SystemExit, KeyboardInterrupt):
+            raise
+        t.log(e)
