@@ -325,3 +325,32 @@ def test_generated_positions_are_the_interpreters() -> None:
         if isinstance(n, kinds)
     )
     assert ours == theirs
+
+
+PATTERNS = {
+    "list": ("[", "]"),
+    "brackets": ("(", ")"),
+    "tuple": ("(", ",)"),
+    "mapping": ("{1: ", "}"),
+    "class": ("A(b=", ")"),
+    "or": ("(1 | ", ")"),
+    "over-lines": ("[  # (\n", "]"),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=list(PATTERNS))
+def test_nested_patterns_end_in_a_verdict(pattern: tuple[str, str]) -> None:
+    def source(depth: int) -> str:
+        return f"match x:\n case {pattern[0] * depth}a{pattern[1] * depth}:\n  print(1)\n"
+
+    shallow, deep = check_source(source(5)), check_source(source(100))
+    assert [v.rule for v in shallow.violations] == ["SG101"]
+    assert [(d.rule, d.line) for d in deep.diagnostics] == [("SG905", 2)]
+
+
+def test_brackets_outside_patterns_cost_nothing() -> None:
+    body = "  print(1)  # [[[[[[[[[[[[\n  x = '[[[[[[[[[[[['\n  y = ((((((((((((1))))))))))))\n"
+    source = "match x:\n" + "".join(
+        f" case [{n}, {{'(((((((((((': a}}]:  # ((((((((((\n{body}" for n in range(200)
+    )
+    assert len(check_source(source).violations) == 200
