@@ -100,9 +100,20 @@ def _find(start: Path) -> Path | None:
 
 
 def _has_table(project: Path) -> bool:
+    """Tell whether a project file configures the gate. TOML has many spellings of one table, so it is parsed.
+
+    A file that mentions the gate and cannot be read counts: reading it says what is wrong with it.
+    """
     try:
-        return "[tool.safety-gate" in project.read_text("utf-8") or "[[tool.safety-gate" in project.read_text(
-            "utf-8"
-        )
-    except (OSError, UnicodeDecodeError):
+        data = project.read_bytes()
+    except OSError:
+        return True
+    if b"safety-gate" not in data and b"\\" not in data:
         return False
+    import tomllib
+
+    try:
+        tool = tomllib.loads(data.decode("utf-8")).get("tool")
+    except (ValueError, RecursionError):
+        return b"safety-gate" in data
+    return isinstance(tool, dict) and "safety-gate" in tool

@@ -47,28 +47,43 @@ def read_config(file: Path) -> Config:
     Raises:
         ConfigError: With every defect that was found.
     """
-    text, table = _table(file)
-    return _Reader(file, text).read(table)
+    return parse_config(file, _text(file))
 
 
-def _table(file: Path) -> tuple[str, Mapping[str, object]]:
+def parse_config(file: Path, text: str) -> Config:
+    """Read a configuration that may not be in its file yet.
+
+    Raises:
+        ConfigError: With every defect that was found.
+    """
+    return _Reader(file, text).read(_table(file, text))
+
+
+def _text(file: Path) -> str:
     try:
-        text = file.read_text("utf-8")
-        document: dict[str, object] = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError):
+        return file.read_text("utf-8")
+    except OSError as error:
+        reason = error.strerror or "input error"
+        raise _single(file, f"The configuration cannot be read: {reason}.") from None
+    except UnicodeDecodeError:
         raise _single(file, "The configuration cannot be read as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
+
+
+def _table(file: Path, text: str) -> Mapping[str, object]:
+    try:
+        document: dict[str, object] = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # beside a syntax error, a number or a nesting without end
         line = re.search(r"at line (\d+)", str(error))
         raise _single(
             file, "The configuration is no valid TOML.", int(line.group(1)) if line else None
         ) from None
     if file.name != PROJECT_FILE:
-        return text, document
+        return document
     tool = document.get("tool")
     table = cast(dict[str, object], tool).get("safety-gate") if isinstance(tool, dict) else None
     if not isinstance(table, dict):
         raise _single(file, "tool.safety-gate must be a table.")
-    return text, cast(dict[str, object], table)
+    return cast(dict[str, object], table)
 
 
 def _single(file: Path, message: str, line: int | None = None) -> ConfigError:
@@ -172,7 +187,10 @@ class _Reader:
             self._defect("re-exports", "must be a table of names")
             return ()
         pairs = cast(dict[str, object], value)
-        if any(not isinstance(target, str) or not target for target in pairs.values()):
+        if any(
+            not name.strip() or not isinstance(target, str) or not target.strip()
+            for name, target in pairs.items()
+        ):
             self._defect("re-exports", "must map names to names")
             return ()
         return tuple((name, str(target)) for name, target in sorted(pairs.items()))

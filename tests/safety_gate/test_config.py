@@ -214,3 +214,51 @@ def test_table_in_a_project_file_must_be_one(project: Project) -> None:
 def test_project_file_that_is_no_text_is_passed_over(project: Project) -> None:
     project.put("pyproject.toml", b"\xff")
     assert load_config(project.root).file is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.safety-gate]\nstric = 1\n",
+        '[tool."safety-gate"]\nstric = 1\n',
+        "[ tool . safety-gate ]\nstric = 1\n",
+        "[tool]\nsafety-gate = {stric = 1}\n",
+        "[tool]\nsafety-gate.stric = 1\n",
+        "tool.safety-gate.stric = 1\n",
+        '[tool."safety\\u002dgate"]\nstric = 1\n',
+        "[tool]\nsafety-gate = 1\n",
+        "[tool.safety-gate\nstric = 1\n",
+    ],
+)
+def test_every_spelling_of_the_table_is_found(project: Project, text: str) -> None:
+    project.put("pyproject.toml", text)
+    with pytest.raises(ConfigError):
+        load_config(project.root)
+
+
+def test_project_file_that_only_names_the_gate_is_no_configuration(project: Project) -> None:
+    project.put("pyproject.toml", '[tool.other]\nrun = "[tool.safety-gate]"\n')
+    assert load_config(project.root).file is None
+
+
+def test_project_file_that_is_no_text_is_not_passed_over(project: Project) -> None:
+    project.put("pyproject.toml", b"[tool.safety-gate]\nstrict = true # \xff\n")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        load_config(project.root)
+
+
+@pytest.mark.parametrize(
+    "value", ["[" * 3000 + "]" * 3000, "9" * 5000, "9" * 4000], ids=["deep", "unreadable", "long"]
+)
+def test_hostile_value_is_a_defect(project: Project, value: str) -> None:
+    assert defects(project, f"strict = {value}\n")
+
+
+def test_missing_file_is_called_missing(project: Project) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        load_config(project.root, project.root / "none.toml")
+
+
+@pytest.mark.parametrize("pair", ['"" = "x"', '" " = "x"', '"x" = " "'])
+def test_blank_names_are_no_re_exports(project: Project, pair: str) -> None:
+    assert "re-exports must map names" in defects(project, f"[re-exports]\n{pair}\n")[0][1]
