@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safety_gate.codes import GATE_CODES
-from safety_gate.config import OWN_FILE, PROJECT_FILE, Config, ConfigError
-from safety_gate.exemptions import Exemption, render_entry
+from safety_gate.config import OWN_FILE, PROJECT_FILE, Config, ConfigError, parse_config
+from safety_gate.exemptions import Exemption, entry_lines, render_entry
 from safety_gate.runner import RunOptions, check_paths
 from safety_gate.violation import Diagnostic
 
@@ -55,11 +55,17 @@ def exempt(
     result = check_paths(paths, config=replace(config, exemptions=()), options=run)
     if result.diagnostics:
         raise ConfigError(result.diagnostics)
-    counts = Counter(
-        (v.rule, v.path, v.symbol) for v in result.violations if v.fails and v.rule not in GATE_CODES
-    )
+    # An entry counts the whole family, advice too; a family of advice alone needs none.
+    shown = [v for v in result.violations if v.rule not in GATE_CODES and not v.is_exempted]
+    failing = {(v.rule, v.path, v.symbol) for v in shown if v.fails}
+    counts = Counter(family for v in shown if (family := (v.rule, v.path, v.symbol)) in failing)
     file = config.file or config.root / OWN_FILE
-    text = file.read_text("utf-8") if file.exists() else ""
+    before = _read(file)
+    text = before.replace("\r\n", "\n")
+    if len(entry_lines(text)) != len(config.exemptions):
+        raise _refusal(
+            f"{file.name} lists its exemptions in one line. Write them as [[…exemptions]] tables first."
+        )
     known = {entry.family: entry for entry in config.exemptions}
     written = 0
     # From the last entry up, so that the lines of those above stay true.
@@ -77,8 +83,22 @@ def exempt(
         text = f"{text.rstrip()}\n\n" if text.strip() else ""
         text += render_entry(entry, in_project_file=file.name == PROJECT_FILE)
         written += 1
-    file.write_text(text, "utf-8")
+    if written:
+        parse_config(file, text)  # rather nothing than a file that the next run refuses
+        _write(file, text.replace("\n", "\r\n") if "\r\n" in before else text)
     return Written(file=file, entry_count=written, finding_count=total)
+
+
+def _read(file: Path) -> str:
+    if not file.exists():
+        return ""
+    with file.open(encoding="utf-8", newline="") as stream:
+        return stream.read()
+
+
+def _write(file: Path, text: str) -> None:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
 
 
 def _recounted(text: str, line: int, count: int) -> str:

@@ -76,7 +76,7 @@ def read_exemptions(
     """
     if not isinstance(section, list):
         return (), [_defect(file, None, "exemptions must be a list of tables")]
-    lines = [text.count("\n", 0, match.start()) + 1 for match in _HEADER.finditer(text)]
+    lines = entry_lines(text)
     entries: list[Exemption] = []
     defects: list[Diagnostic] = []
     for number, raw in enumerate(cast(list[object], section)):
@@ -101,7 +101,8 @@ def apply_exemptions(
     An entry whose count is exceeded, or that has expired, covers nothing: its findings fail beside it.
     """
     found = list(violations)
-    counts = Counter((v.rule, v.path, v.symbol) for v in found if v.risk > Risk.ACCEPTED)
+    # What only `--strict` shows does not count: one entry has to hold with and without it.
+    counts = Counter((v.rule, v.path, v.symbol) for v in found if v.risk > Risk.LOW and not v.is_exempted)
     covered: set[tuple[str, str, str]] = set()
     extra: list[Violation] = []
     for entry in exemptions:
@@ -130,6 +131,11 @@ def apply_exemptions(
         for v in found
     ]
     return tuple(sorted([*marked, *extra], key=lambda violation: violation.order))
+
+
+def entry_lines(text: str) -> tuple[int, ...]:
+    """Return the lines of a configuration on which an entry starts as a table of its own."""
+    return tuple(text.count("\n", 0, match.start()) + 1 for match in _HEADER.finditer(text))
 
 
 def render_entry(entry: Exemption, *, in_project_file: bool) -> str:

@@ -153,3 +153,68 @@ def test_exempting_one_function_does_not_cover_another(project: Project) -> None
     project.write(pkg__a=SWALLOW + SWALLOW.replace("f(t)", "g(t)"))
     report = project.report("pkg")
     assert [(f["rule"], f["line"]) for f in report["findings"] if f["fails"]] == [("SG501", 9)]
+
+
+TWO_IN_ONE = """async def f(t):
+    try:
+        await t
+    except BaseException:
+        pass
+    try:
+        t.close()
+    except BaseException:
+        pass
+"""
+
+
+def test_exempt_counts_the_advice_of_its_family(project: Project) -> None:
+    project.write(pkg__a=TWO_IN_ONE)
+    assert project.gate("exempt", "--rationale", "r", "pkg").returncode == 0
+    assert project.report("pkg")["exit_code"] == 0
+
+
+def test_entry_holds_with_and_without_strict(project: Project) -> None:
+    source = TWO_IN_ONE.replace("except BaseException", "except asyncio.CancelledError")
+    project.write(pkg__a="import asyncio\n" + source)
+    assert project.gate("exempt", "--rationale", "r", "pkg").returncode == 0
+    assert [project.report(*options, "pkg")["exit_code"] for options in ((), ("--strict",))] == [0, 0]
+
+
+def test_comment_and_entry_do_not_count_the_same_finding(project: Project) -> None:
+    project.write(pkg__a="print(1)  # safety-gate: allow SG101 -- the banner\nprint(2)\n")
+    project.configure("inline-exemptions = true\n")
+    assert project.gate("exempt", "--rationale", "r", "pkg").returncode == 0
+    assert project.report("pkg")["exit_code"] == 0
+
+
+def test_exempt_without_a_finding_writes_no_file(project: Project) -> None:
+    project.write(pkg__a="x = 1\n")
+    assert project.gate("exempt", "--rationale", "r", "pkg").returncode == 0
+    assert not (project.root / "safety-gate.toml").exists()
+
+
+def test_exempt_keeps_line_ends(project: Project) -> None:
+    file = project.write(pkg__a=PRINT).put("safety-gate.toml", b"strict = false\r\n")
+    project.gate("exempt", "--rationale", "r", "pkg")
+    assert b"\n" not in file.read_bytes().replace(b"\r\n", b"")
+    assert project.report("pkg")["exit_code"] == 0
+
+
+def test_exempt_refuses_a_list_in_one_line(project: Project) -> None:
+    project.write(pkg__a=PRINT, pkg__b=PRINT)
+    line = (
+        'exemptions = [{rule = "SG101", path = "pkg/a.py", symbol = "builtins.print", '
+        'occurrences = 1, rationale = "r"}]\n'
+    )
+    project.configure(line)
+    done = project.gate("exempt", "--rationale", "r", "pkg")
+    assert (done.returncode, "in one line" in done.stdout) == (2, True)
+    assert (project.root / "safety-gate.toml").read_text("utf-8") == line
+
+
+def test_exempt_leaves_files_outside_the_project_alone(project: Project) -> None:
+    outside = project.root.parent / "outside.py"
+    outside.write_text(PRINT, "utf-8")
+    done = project.gate("exempt", "--rationale", "r", str(outside))
+    assert (done.returncode, "must be relative" in done.stdout) == (2, True)
+    assert not (project.root / "safety-gate.toml").exists()
