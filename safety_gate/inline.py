@@ -8,7 +8,8 @@ import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from safety_gate.codes import GATE_CODES
+from safety_gate.codes import GATE_CODES, rule_codes
+from safety_gate.source import split_lines
 from safety_gate.violation import Risk, Violation
 
 MARK = "safety-gate:"
@@ -53,7 +54,7 @@ def apply_inline(
 def _read(text: str, path: str) -> tuple[list[_Allowance], list[Violation]]:
     allowances: list[_Allowance] = []
     defects: list[Violation] = []
-    lines = text.splitlines()
+    lines = split_lines(text)
     for line, column, comment in _comments(text):
         match = _COMMENT.match(comment)
         if match is None:
@@ -64,6 +65,13 @@ def _read(text: str, path: str) -> tuple[list[_Allowance], list[Violation]]:
             defects.append(_own("SG901", path, line, column + 1, message))
             continue
         codes = frozenset(code.strip() for code in allow.group(1).split(","))
+        unknown = sorted(codes - set(rule_codes()))
+        if unknown:
+            message = (
+                f"This comment allows {', '.join(unknown)}, and no rule that can be allowed has this code."
+            )
+            defects.append(_own("SG901", path, line, column + 1, message))
+            continue
         is_alone = not lines[line - 1][:column].strip()
         covers = _next_code(lines, line) if is_alone else line
         allowances.append(_Allowance(codes=codes, line=line, column=column + 1, covers_line=covers))
@@ -73,7 +81,7 @@ def _read(text: str, path: str) -> tuple[list[_Allowance], list[Violation]]:
 def _comments(text: str) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
             if token.type == tokenize.COMMENT and MARK in token.string:
                 found.append((*token.start, token.string))
     except (tokenize.TokenError, SyntaxError):

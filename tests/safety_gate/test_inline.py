@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safety_gate.engine import check_source
+from safety_gate.roles import Role
 from safety_gate.settings import RuleSettings
 
 
@@ -64,3 +65,24 @@ def test_comment_in_a_string_is_text() -> None:
 )
 def test_other_tools_comments_have_no_effect(comment: str) -> None:
     assert failing(f"print(1)  {comment}\n") == [("SG101", 1)]
+
+
+def test_comment_for_an_unknown_rule_is_a_finding() -> None:
+    assert failing("x = 1  # safety-gate: allow SG999 -- x\n") == [("SG901", 1)]
+    assert failing("x = 1  # safety-gate: allow SG905 -- x\n") == [("SG901", 1)]
+
+
+@pytest.mark.parametrize("noise", ["# \x0c", "# \x1c", "# \u2028", "# \x85"], ids=ascii)
+def test_odd_line_ends_move_no_comment(noise: str) -> None:
+    assert failing(f"{noise}\n{COMMENT}\nprint(1)\n") == []
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"], ids=ascii)
+def test_every_line_end_is_one(end: str) -> None:
+    assert failing(f"x = 1{end}print(1)  {COMMENT}{end}print(2){end}") == [("SG101", 3)]
+
+
+def test_comment_in_a_file_that_is_not_judged_is_not_judged() -> None:
+    settings = RuleSettings(inline_exemptions=True)
+    report = check_source(f"print(1)\nx = 1  {COMMENT}\n", settings=settings, role=Role.TEST)
+    assert report.violations == ()
