@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from safety_gate.config import Config
 from safety_gate.delta import compare, is_cancellation
-from safety_gate.discovery import Target, module_name
+from safety_gate.discovery import SUFFIXES, Target, module_name
 from safety_gate.git import Revision, RevisionError
 from safety_gate.roles import Role, matches, role_of
 from safety_gate.runner import RunOptions, Task, judge, judge_all
@@ -83,7 +83,7 @@ def _base_violations(
     gone = [
         path
         for path in revision.blobs
-        if path.endswith(".py") and path not in present and not (config.root / path).exists()
+        if path.endswith(SUFFIXES) and path not in present and not (config.root / path).exists()
     ]
     found: list[Violation] = []
     for path, data in revision.contents([*known, *gone]).items():

@@ -23,7 +23,8 @@ _SKIPPED = frozenset(
         "_build",
     }
 )
-_SUFFIXES = (".py", ".pyw")
+SUFFIXES = (".py", ".pyw")
+"""How the names of source files end."""
 _ENVIRONMENT_MARK = "pyvenv.cfg"
 
 
@@ -101,7 +102,7 @@ class _Search:
                 continue
             self._listed[current] = any(entry.name == "__init__.py" and entry.is_file() for entry in entries)
             for entry in entries:
-                is_source = entry.name.endswith(_SUFFIXES)
+                is_source = entry.name.endswith(SUFFIXES)
                 if entry.is_symlink():
                     if is_source or (entry.is_dir() and not _is_skipped_link(entry)):
                         yield entry.path, True

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 _TIMEOUT_S = 120.0
+
+
+# A hook runs with these set, and then git would not look for the repository that the root lies in.
+_HOOK_VARIABLES = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_LITERAL_PATHSPECS"}
+)
 
 
 class RevisionError(Exception):
@@ -46,7 +53,10 @@ class Revision:
         position = 0
         for path in wanted:
             end = answer.index(b"\n", position)
-            size = int(answer[position:end].split(b" ")[2])
+            head = answer[position:end].split(b" ")
+            if len(head) != 3:  # "<id> missing": a partial clone that cannot fetch
+                raise RevisionError(f"git does not have the contents of {path!r} in this revision. Fetch it.")
+            size = int(head[2])
             found[path] = answer[end + 1 : end + 1 + size]
             position = end + 1 + size + 1
         return found
@@ -79,6 +89,7 @@ class Revision:
                 capture_output=True,
                 check=True,
                 timeout=_TIMEOUT_S,
+                env=_environment(),
             )
         except FileNotFoundError:
             raise RevisionError("git is not installed, so no revision can be compared with.") from None
@@ -89,3 +100,7 @@ class Revision:
                 f"git cannot resolve {name!r} here. Fetch it, or name another revision."
             ) from None
         return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _HOOK_VARIABLES}

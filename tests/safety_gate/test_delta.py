@@ -145,3 +145,29 @@ def test_no_repository_is_an_error(project: Project) -> None:
 def test_the_text_of_a_finding_is_never_reported(project: Project) -> None:
     project.write(pkg__a=SWALLOW.replace("pass", 'x = "canary-7f3a"'))
     assert "canary" not in project.gate("check", "--format", "json", "pkg").stdout
+
+
+def test_git_hook_variables_lead_nowhere_else(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.put("sub/safety-gate.toml", "")
+    project.write(sub__pkg__a=SWALLOW).commit()
+    monkeypatch.chdir(project.root / "sub")
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
+    assert Project(project.root / "sub").report("--base", "HEAD", "pkg")["exit_code"] == 0
+
+
+def test_content_that_git_does_not_have_is_an_error(project: Project) -> None:
+    project.write(pkg__a=SWALLOW).commit()
+    blob = project.git("rev-parse", "HEAD:pkg/a.py").strip()
+    (project.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    project.write(pkg__a=SWALLOW + "x = 1\n")
+    report = project.report("--base", "HEAD", "pkg")
+    assert (report["exit_code"], report["errors"][0]["rule"]) == (2, "SG906")
+    assert "does not have the contents of 'pkg/a.py'" in report["errors"][0]["message"]
+
+
+def test_gone_files_of_every_suffix_prove_a_move(project: Project) -> None:
+    project.put("pkg/a.pyw", SWALLOW)
+    project.commit()
+    (project.root / "pkg/a.pyw").rename(project.root / "pkg/b.py")
+    assert project.report("--base", "HEAD", "pkg")["exit_code"] == 0
