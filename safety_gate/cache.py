@@ -52,11 +52,9 @@ class Cache:
 
     def get(self, target: Target, data: bytes) -> FileReport | None:
         """Return the verdict on this content; None if there is none."""
-        entry = self._entries.get(target.path)
         try:
-            if entry is None or entry[0] != digest_of(target, data):
-                return None
-            return _restored(target.path, entry)
+            entry = self._entries[target.path]
+            return _restored(target.path, entry) if entry[0] == digest_of(target, data) else None
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
@@ -110,7 +108,7 @@ class Cache:
 def digest_of(target: Target, data: bytes) -> str:
     """Return the digest of a content, and of what else about a target decides its verdict."""
     digest = hashlib.blake2b(data, digest_size=16)
-    digest.update(f"\0{target.role.value}\0{target.module}".encode())
+    digest.update(f"\0{target.role.value}\0{target.module}".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
@@ -141,7 +139,10 @@ def _libcst_version() -> str:
 
 
 def _plain(report: FileReport) -> list[Any]:
-    violations = [[*(getattr(v, name) for name in _FIELDS), int(v.risk), v.fails] for v in report.violations]
+    violations = [
+        [*(getattr(v, name) for name in _FIELDS), int(v.risk), v.fails, v.is_exempted]
+        for v in report.violations
+    ]
     diagnostics = [[d.rule, d.line, d.message] for d in report.diagnostics]
     return [report.unresolved_count, violations, diagnostics]
 
@@ -158,6 +159,7 @@ def _restored(path: str, entry: list[Any]) -> FileReport:
                 **dict(zip(_FIELDS, row[:count], strict=True)),
                 risk=Risk(row[count]),
                 fails=bool(row[count + 1]),
+                is_exempted=bool(row[count + 2]),
             )
             for row in violations
         ),

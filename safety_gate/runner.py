@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MIN_PARALLEL_FILES = 40  # a worker costs about 0.1 s to start
 _MAX_UNCOLLECTED = 50_000  # objects; what a large file leaves in cycles
+_MAX_WORKERS = 61  # what Windows can wait for; forked workers all start at once
 _JUDGED = (Role.PRODUCTION, Role.CLI)
 
 
@@ -227,18 +228,41 @@ def _judged(targets: Sequence[Target], config: Config, run: RunOptions) -> Itera
     is_few = len(targets) < _MIN_PARALLEL_FILES
     words = needed_words(config.settings) if targets and is_few else ()  # many files need the engine anyway
     tasks = (Task(target=target, config=plain, words=words, with_digest=run.use_cache) for target in ordered)
-    count = run.jobs or os.cpu_count() or 1
-    if count == 1 or is_few:
+    count = min(run.jobs or os.cpu_count() or 1, len(targets), _MAX_WORKERS)
+    if count <= 1 or is_few:
         for target, task in zip(ordered, tasks, strict=True):
             yield target, judge(task)
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
-    with ProcessPoolExecutor(count, mp_context=context, initializer=gc.disable) as pool:
-        yield from zip(ordered, pool.map(judge, tasks, chunksize=4), strict=True)
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker) as pool:
+        verdicts = pool.map(judge, tasks, chunksize=4)
+        for number, target in enumerate(ordered):
+            try:
+                yield target, next(verdicts)
+            except BrokenProcessPool:
+                yield from ((lost, _lost(lost)) for lost in ordered[number:])
+                return
+
+
+def _lost(target: Target) -> Judged:
+    """Report a file whose verdict went down with a worker: killed, or out of memory."""
+    message = "A worker process died before this file was judged. Run the gate again, with --jobs 1."
+    diagnostic = Diagnostic(rule="SG905", path=target.path, line=None, message=message)
+    return Judged(report=FileReport(path=target.path, diagnostics=(diagnostic,)), digest=None)
+
+
+def _start_worker() -> None:
+    import signal
+
+    gc.disable()
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # end at once and silently; the run says that it was interrupted
 
 
 def _size(target: Target) -> int:

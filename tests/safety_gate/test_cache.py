@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from safety_gate.cache import DIRECTORY
 from safety_gate.config import Config, load_config
-from safety_gate.runner import Result, RunOptions, check_paths
+from safety_gate.runner import Judged, Result, RunOptions, Task, check_paths
 from tests.safety_gate.projects import PRINT, SWALLOW, Project
 
 
@@ -200,3 +202,42 @@ def test_re_exports_ask_the_engine(project: Project) -> None:
     project.configure('[re-exports]\n"pkg.show" = "builtins.print"\n')
     project.write(pkg__a="from pkg import show\nshow(1)\n")
     assert [v.rule for v in run().violations] == ["SG101"]
+
+
+def test_warm_run_knows_what_a_comment_exempts(project: Project) -> None:
+    project.write(pkg__a="print(1)  # safety-gate: allow SG101 -- the banner\n")
+    project.configure("inline-exemptions = true\n")
+    cold, warm = run(), run()
+    assert [v.is_exempted for v in cold.violations] == [True]
+    assert warm.violations == tuple(replace(v, content="") for v in cold.violations)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other file systems refuse the name")
+def test_name_that_is_no_text_is_remembered(project: Project) -> None:
+    project.write(pkg____init__="")
+    with open(os.path.join(os.fsencode(project.root), b"pkg", b"\xff.py"), "wb") as file:
+        file.write(PRINT.encode())
+    assert [run().exit_code for _ in range(2)] == [1, 1]
+
+
+@pytest.mark.parametrize("entry", ["5", "[]", "null", '"x"', "{}"])
+def test_entry_that_is_no_list_of_a_verdict_is_no_entry(project: Project, entry: str) -> None:
+    project.write(pkg__a=PRINT)
+    run()
+    (file,) = (project.root / DIRECTORY).glob("*.json")
+    document = json.loads(file.read_bytes())
+    document["entries"]["pkg/a.py"] = json.loads(entry)
+    file.write_text(json.dumps(document), "utf-8")
+    assert run().exit_code == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="workers are not forked there")
+def test_worker_that_dies_is_a_diagnostic(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safety_gate.runner.judge", _die)
+    project.write(**{f"pkg__m{number}": PRINT for number in range(45)})
+    result = run(jobs=2)
+    assert (result.exit_code, len(result.diagnostics)) == (2, 45)
+
+
+def _die(task: Task) -> Judged:
+    os._exit(1)
