@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import datetime
     from typing import TextIO
 
+_MAX_DIGITS = 6
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -33,15 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when nothing fails, 1 when a finding does, 2 for a defective configuration or unreadable input.
     """
     options = _parser().parse_args(arguments)
-    command: str = options.command
     try:
-        if command == "check":
-            return _check(options)
-        if command == "exempt":
-            return _exempt(options)
-        from safety_gate.catalogue import explain, list_rules
-
-        _write(sys.stdout, list_rules() if command == "list-rules" else explain(options.code))
+        return _command(options)
     except UnknownCodeError as error:
         sys.stderr.write(f"safety-gate: {error}\n")
         return 2
@@ -52,10 +49,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"safety-gate: {error.name} is missing. Install it with: pip install 'tramapy[gate]'\n"
         )
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("safety-gate: interrupted, nothing was judged.\n")
+        return 130
     except BrokenPipeError:  # a pager that was closed is no failure of ours
-        sys.stderr.close()
+        _silence(sys.stdout)
         return 1
+    except OSError as error:
+        sys.stderr.write(f"safety-gate: the report cannot be written: {error.strerror or 'output error'}.\n")
+        _silence(sys.stdout)
+        return 2
+
+
+def _command(options: argparse.Namespace) -> int:
+    command: str = options.command
+    if command == "check":
+        return _check(options)
+    if command == "exempt":
+        return _exempt(options)
+    from safety_gate.catalogue import explain, list_rules
+
+    _write(sys.stdout, list_rules() if command == "list-rules" else explain(options.code))
     return 0
+
+
+def _silence(stream: TextIO | None) -> None:
+    """Let the interpreter flush into nothing when it ends: the stream has failed already."""
+    try:
+        descriptor = -1 if stream is None else stream.fileno()
+    except (OSError, ValueError):  # a stand-in for a stream
+        return
+    if descriptor >= 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 class _Help(argparse.HelpFormatter):
@@ -69,30 +94,49 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="safety-gate", description="A static safety gate for production Python.", formatter_class=_Help
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="judge files and directories", formatter_class=_Help)
     _add_scope(check)
-    check.add_argument("--format", choices=FORMATS, default="text", dest="format_name")
+    check.add_argument(
+        "--format", choices=FORMATS, default="text", dest="format_name", help="how the report is written"
+    )
     check.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
     check.add_argument("--base", metavar="REV", help="only what is new or worse than in this revision fails")
     check.add_argument("--changed", metavar="REV", help="only judge files that differ from this revision")
     check.add_argument("--statistics", action="store_true", help="count the findings by rule")
-    check.add_argument("--no-progress", action="store_true")
+    check.add_argument("--no-progress", action="store_true", help="no progress bar on a terminal")
     exempt = commands.add_parser(
         "exempt", help="write exemptions for what is there today", formatter_class=_Help
     )
     _add_scope(exempt)
     exempt.add_argument("--rationale", required=True, help="why this is right as it is")
     exempt.add_argument("--owner", default="", help="who answers for it")
-    exempt.add_argument("--expires", type=_date, metavar="DATE")
+    exempt.add_argument("--expires", type=_date, metavar="DATE", help="the last day on which it holds")
     explain = commands.add_parser("explain", help="show the page of a rule", formatter_class=_Help)
-    explain.add_argument("code")
+    explain.add_argument("code", help="a code or a name from list-rules")
     commands.add_parser("list-rules", help="show all rules", formatter_class=_Help)
     return parser
 
 
+class _Version(argparse.Action):
+    """Asks the package metadata only when it is wanted: the import costs as much as a small run."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        _write(sys.stdout, f"safety-gate {version('tramapy')}\n")
+        parser.exit()
+
+
 def _add_scope(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        default=["."],
+        metavar="PATH",
+        help="files and directories; the working directory if none",
+    )
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="read this configuration, do not search for one"
     )
@@ -109,7 +153,7 @@ def _add_scope(parser: argparse.ArgumentParser) -> None:
         "--ignore", action="append", default=[], metavar="CODES", help="codes or groups, with commas"
     )
     parser.add_argument(
-        "--jobs", type=int, default=None, metavar="N", help="worker processes; 0 for one per core"
+        "--jobs", type=_count, default=0, metavar="N", help="worker processes; 0 for one per core"
     )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write remembered verdicts")
 
@@ -120,7 +164,7 @@ def _check(options: argparse.Namespace) -> int:
     output: Path | None = options.output
     if output is not None:
         output.write_text(text, "utf-8", errors="backslashreplace")
-    elif options.format_name == "text" and sys.stdout.isatty():
+    elif options.format_name == "text" and sys.stdout is not None and sys.stdout.isatty():
         from safety_gate.terminal import show
 
         show(result, with_statistics=options.statistics)
@@ -144,20 +188,15 @@ def _run(options: argparse.Namespace) -> Result:
     except ConfigError as error:
         return _defective(error.diagnostics)
     run = RunOptions(
-        jobs=_jobs(options), use_cache=not options.no_cache, base=getattr(options, "base", None),
+        jobs=options.jobs, use_cache=not options.no_cache, base=getattr(options, "base", None),
         changed=getattr(options, "changed", None),
     )  # fmt: skip
-    if sys.stderr.isatty() and not getattr(options, "no_progress", True):
+    if sys.stderr is not None and sys.stderr.isatty() and not getattr(options, "no_progress", True):
         from safety_gate.terminal import progress
 
         with progress() as on_progress:
             return check_paths(options.paths, config=config, options=replace(run, on_progress=on_progress))
     return check_paths(options.paths, config=config, options=run)
-
-
-def _jobs(options: argparse.Namespace) -> int:
-    jobs: int | None = options.jobs
-    return 0 if jobs is None else max(jobs, 0)
 
 
 def _defective(diagnostics: tuple[Diagnostic, ...]) -> Result:
@@ -187,7 +226,7 @@ def _exempt(options: argparse.Namespace) -> int:
     reason = Reason(rationale=options.rationale, owner=options.owner, expires=options.expires)
     try:
         config = _config(options)
-        run = RunOptions(jobs=_jobs(options), use_cache=not options.no_cache)
+        run = RunOptions(jobs=options.jobs, use_cache=not options.no_cache)
         written = exempt(options.paths, config, run, reason)
     except ConfigError as error:
         _write(sys.stdout, render(_defective(error.diagnostics), "text"))
@@ -202,10 +241,21 @@ def _exempt(options: argparse.Namespace) -> int:
 def _date(text: str) -> datetime.date:
     import datetime
 
-    return datetime.date.fromisoformat(text)
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2030-12-31") from None
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+    return int(text)
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:  # started without a standard output
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()

@@ -28,7 +28,7 @@ def assert_safe(
     """Fail with the report if the gate would fail.
 
     Args:
-        paths: What to look at, relative to the root.
+        paths: What to look at, relative to the root; the root itself if there is none.
         root: The project's directory; None for the working directory. Its configuration holds.
         select: Codes or groups that run; empty for all.
         ignore: Codes or groups that do not run.
@@ -41,7 +41,7 @@ def assert_safe(
     directory = Path(root) if root is not None else Path.cwd()
     config = _narrowed(load_config(directory), select, ignore, strict)
     result = check_paths(
-        [directory / path for path in paths], config=config, options=RunOptions(use_cache=False)
+        [directory / path for path in paths or (".",)], config=config, options=RunOptions(use_cache=False)
     )
     if result.exit_code:
         raise AssertionError(f"safety-gate found failures:\n{render(result)}")

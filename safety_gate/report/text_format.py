@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from safety_gate.source import SourceError, decode, read_source, split_lines
 from safety_gate.violation import Violation
 
 _MAX_LINE = 160
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _MAX_FILE_BYTES = 8 * 1024 * 1024
 
 
@@ -36,7 +38,7 @@ def rows(result: Result) -> Iterator[Row]:
             yield from _violation(violation, result.root)
     for d in result.diagnostics:
         place = d.path if d.line is None else f"{d.path}:{d.line}"
-        yield Row(text=f"{place}: {d.rule} {d.message}", style="error")
+        yield Row(text=_printable(f"{place}: {d.rule} {d.message}"), style="error")
     yield Row(text=_summary(result))
 
 
@@ -53,7 +55,7 @@ def _violation(violation: Violation, root: Path) -> Iterator[Row]:
     text = (
         f"{violation.path}:{violation.line}:{violation.column}: {violation.rule} [{kind}] {violation.message}"
     )
-    yield Row(text=text, style="error" if violation.fails else "advice")
+    yield Row(text=_printable(text), style="error" if violation.fails else "advice")
     line = _line(root / violation.path, violation.line)
     if line is not None:
         yield from _excerpt(line, violation)
@@ -68,8 +70,13 @@ def _excerpt(line: str, violation: Violation) -> Iterator[Row]:
         line = line[offset : offset + _MAX_LINE]
     before = "".join("\t" if char == "\t" else " " for char in line[: start - offset])
     width = max(1, min(end - offset, len(line)) - (start - offset))
-    yield Row(text=f"    {line.rstrip()}", style="source")
+    yield Row(text=f"    {_printable(line.rstrip())}", style="source")
     yield Row(text=f"    {before}{'^' * width}", style="caret")
+
+
+def _printable(text: str) -> str:
+    """Show control characters as `?`: a file's name or line must not move the cursor of a terminal."""
+    return _CONTROL.sub("?", text)
 
 
 def _line(file: Path, number: int) -> str | None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -149,7 +153,7 @@ def test_pager_that_was_closed_is_no_failure(project: Project, monkeypatch: pyte
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(sys, "stderr", err)
     assert main(["check", "--no-cache", "a.py"]) == 1
-    assert err.closed
+    assert err.getvalue() == ""
 
 
 @pytest.mark.parametrize(("name", "code"), [("libcst", 2), ("somewhere", None)])
@@ -183,3 +187,82 @@ def test_commands_that_judge_nothing(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["list-rules"]) == 0
     assert main(["explain", "SG000"]) == 2
     assert "SG000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["-1", "x", "1.5", "9" * 30])
+def test_number_of_processes_is_a_number(project: Project, jobs: str) -> None:
+    done = project.gate("check", "--jobs", jobs)
+    assert (done.returncode, "no number of processes" in done.stderr) == (2, True)
+
+
+def test_many_jobs_start_no_more_processes_than_there_are_files(project: Project) -> None:
+    project.write(**{f"pkg__m{number}": PRINT for number in range(45)})
+    assert len(project.report("--jobs", "100000", "--no-cache", "pkg")["findings"]) == 45
+
+
+def test_date_is_a_date(project: Project) -> None:
+    done = project.gate("exempt", "--rationale", "r", "--expires", "soon")
+    assert (done.returncode, "'soon' is no date" in done.stderr) == (2, True)
+
+
+def test_report_that_cannot_be_written_is_exit_2(project: Project) -> None:
+    done = project.write(pkg__a=PRINT).gate("check", "--output", "none/report.txt", "pkg")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "safety-gate: the report cannot be written: No such file or directory.\n",
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs the device that is always full")
+def test_full_disk_is_exit_2(project: Project) -> None:
+    project.write(pkg__a=PRINT)
+    command = [sys.executable, "-m", "safety_gate", "check", "pkg"]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_closed_output_is_exit_2(project: Project) -> None:
+    project.write(pkg__a=PRINT)
+    command = ["sh", "-c", 'exec "$0" -m safety_gate check pkg >&-', sys.executable]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("command", ["check --format json pkg", "list-rules", "explain SG101"])
+def test_closed_pager_is_no_traceback(project: Project, command: str) -> None:
+    project.write(pkg__a="print(1)\n" * 2000)
+    line = f'"$0" -m safety_gate {command} | :'
+    done = subprocess.run(["sh", "-c", line, sys.executable], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_version_is_shown(project: Project) -> None:
+    done = project.gate("--version")
+    assert (done.returncode, done.stdout) == (0, f"safety-gate {version('tramapy')}\n")
+
+
+def test_page_shows_every_option_of_check(project: Project) -> None:
+    shown = set(re.findall("--[a-z][a-z-]*", project.gate("check", "--help").stdout)) - {"--help"}
+    page = (Path(__file__).parents[2] / "docs" / "safety-gate.md").read_text("utf-8")
+    table = page.partition("## Options of `check`")[2].partition("\n## ")[0]
+    assert set(re.findall("--[a-z][a-z-]*", table)) == shown
+
+
+def test_interrupt_is_no_traceback(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("safety_gate.cli.check_paths", interrupted)
+    assert main(["check", "."]) == 130
+    assert capsys.readouterr().err == "safety-gate: interrupted, nothing was judged.\n"
+
+
+def test_pytest_helper_without_a_path_judges_the_root(project: Project) -> None:
+    project.write(pkg__a=PRINT)
+    with pytest.raises(AssertionError, match="SG101"):
+        assert_safe(root=project.root)

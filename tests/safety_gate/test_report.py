@@ -135,3 +135,10 @@ def test_clean_run_has_a_report(format_name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_report_is_deterministic(format_name: str, result: Result) -> None:
     assert render(result, format_name) == render(result, format_name)
+
+
+def test_text_shows_no_control_characters(project: Project) -> None:
+    project.put("pkg/a\x1b[31m.py", 'print("\x1b[2J\x9b")\tif 1 else x\n')
+    text = project.gate("check", "pkg").stdout
+    assert "pkg/a?[31m.py:1:1: SG101" in text
+    assert not set(text) & {"\x1b", "\x9b"}
