@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from safety_gate.codes import GATE_CODES, GROUPS, UnknownCodeError, expand, group_of, rule_codes
+from safety_gate.engine import check_source
 from safety_gate.rule import Rule, all_rules
+from safety_gate.settings import RuleSettings
 from safety_gate.triggers import declared_triggers
 
 ROOT = Path(__file__).parents[2]
@@ -80,3 +82,13 @@ def test_groups_expand_to_their_codes() -> None:
 def test_unknown_name_is_an_error(name: str) -> None:
     with pytest.raises(UnknownCodeError):
         expand([name])
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_page_exempts_a_symbol_that_the_rule_reports(rule: Rule) -> None:
+    page = (PAGES / f"{rule.code}.md").read_text("utf-8")
+    case = next((Path(__file__).parent / "cases").glob(f"{rule.code.lower()}_*.py"))
+    report = check_source(case.read_bytes(), "cases/x.py", settings=RuleSettings(is_strict=True))
+    reported = {v.symbol.partition("@")[0] for v in report.violations if v.rule == rule.code}
+    shown = {symbol.partition("@")[0] for symbol in re.findall('^symbol = "(.*)"$', page, re.MULTILINE)}
+    assert shown <= reported
