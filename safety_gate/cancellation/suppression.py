@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from safety_gate.cancellation.classes import Catch, CatchKind, classify, members
 from safety_gate.cancellation.delivery import is_cancellable
 from safety_gate.cancellation.flow import State, trace
 from safety_gate.cancellation.guards import Verdict, judge
-from safety_gate.index import FUNCTIONS, inside
+from safety_gate.index import FUNCTIONS
 from safety_gate.unit import Unit, lasts
 from safety_gate.violation import Risk
 
@@ -66,23 +67,47 @@ def cancelled_before(unit: Unit, node: ast.expr) -> bool:
     text = _text(node)
     if not text:
         return False
-    function = unit.index.function(node) or unit.tree
-    loops = {_text(loop.iter): _text(loop.target) for loop in inside(function) if isinstance(loop, ast.For)}
-    aliases = {text, loops.get(text, "")}
-    aliases |= {source for source, target in loops.items() if target == text}
-    aliases |= {target for source, target in loops.items() if source in aliases}
-    return any(
-        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "cancel"
-        and _text(call.func.value) in aliases - {""} and _before(call, node)
-        for call in inside(function)
-    )  # fmt: skip
+    frame = unit.shared(_frames)[unit.index.function(node)]
+    place = _place(node)
+    sources = {text, *frame.sources[text]}
+    aliases = sources.union(*(frame.targets[source] for source in sources))
+    return any(frame.cancels.get(alias, place) < place for alias in aliases)
 
 
-def _before(first: ast.AST, second: ast.AST) -> bool:
-    return (getattr(first, "lineno", 0), getattr(first, "col_offset", 0)) < (
-        getattr(second, "lineno", 0),
-        getattr(second, "col_offset", 0),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """What a function loops over and cancels.
+
+    Attributes:
+        targets: The names that run over the elements of a name.
+        sources: The names whose elements a name runs over.
+        cancels: Where `.cancel()` is called first on a name.
+    """
+
+    targets: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    sources: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    cancels: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+
+
+def _frames(unit: Unit) -> defaultdict[ast.AST | None, _Frame]:
+    """Read every function once, however many tasks it waits for. For `Unit.shared`."""
+    frames: defaultdict[ast.AST | None, _Frame] = defaultdict(_Frame)
+    for loop in unit.index.all(ast.For):
+        source, target = _text(loop.iter), _text(loop.target)
+        if source and target:
+            frame = frames[unit.index.function(loop)]
+            frame.targets[source].add(target)
+            frame.sources[target].add(source)
+    for call in unit.index.all(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "cancel" and _text(call.func.value):
+            cancels = frames[unit.index.function(call)].cancels
+            name = _text(call.func.value)
+            cancels[name] = min(cancels.get(name, _place(call)), _place(call))
+    return frames
+
+
+def _place(node: ast.expr) -> tuple[int, int]:
+    return (node.lineno, node.col_offset)
 
 
 def _was_cancelled(unit: Unit, awaited: ast.expr) -> bool:

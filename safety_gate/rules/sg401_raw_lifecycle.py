@@ -93,7 +93,10 @@ def _is_entered(unit: Unit, call: ast.Call) -> bool:
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
         return parent.func.attr in _ENTRIES
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        name = parent.targets[0].id
-        items = unit.index.all(ast.withitem)
-        return any(isinstance(item.context_expr, ast.Name) and item.context_expr.id == name for item in items)
+        return parent.targets[0].id in unit.shared(_entered_names)
     return False
+
+
+def _entered_names(unit: Unit) -> frozenset[str]:
+    contexts = [item.context_expr for item in unit.index.all(ast.withitem)]
+    return frozenset(context.id for context in contexts if isinstance(context, ast.Name))

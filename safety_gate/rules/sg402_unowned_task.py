@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import ClassVar
 
-from safety_gate.index import inside
+from safety_gate.index import FUNCTIONS
 from safety_gate.rule import Rule
 from safety_gate.unit import Unit, lasts
 from safety_gate.violation import Violation
@@ -58,13 +59,25 @@ def _is_kept(unit: Unit, call: ast.Call, names: set[str]) -> bool:
     function = unit.index.function(call)
     if function is None:
         return True  # a module's or class's name lives on
-    if any(
-        isinstance(node, ast.Global | ast.Nonlocal) and names & set(node.names) for node in inside(function)
-    ):
-        return True
-    for node in inside(function, into_functions=True):
-        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
-            parent = unit.parent(node)
-            if not (isinstance(parent, ast.Attribute) and parent.attr in _IDLE_METHODS):
-                return True
-    return False
+    return not names.isdisjoint(unit.shared(_kept_names)[function])
+
+
+def _kept_names(unit: Unit) -> defaultdict[ast.AST, set[str]]:
+    """Return the names that each function, or one inside it, reads or shares: one walk, however many tasks."""
+    kept: defaultdict[ast.AST, set[str]] = defaultdict(set)
+    for node in unit.index.all(ast.Name):
+        parent = unit.parent(node)
+        is_idle = isinstance(parent, ast.Attribute) and parent.attr in _IDLE_METHODS
+        if isinstance(node.ctx, ast.Load) and not is_idle:
+            for outer in unit.index.ancestors(node):
+                if isinstance(outer, FUNCTIONS):
+                    kept[outer].add(node.id)
+    declarations: list[ast.Global | ast.Nonlocal] = [
+        *unit.index.all(ast.Global),
+        *unit.index.all(ast.Nonlocal),
+    ]
+    for shared in declarations:
+        function = unit.index.function(shared)
+        if function is not None:
+            kept[function].update(shared.names)
+    return kept

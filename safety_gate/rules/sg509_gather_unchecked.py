@@ -9,7 +9,6 @@ from typing import ClassVar
 from safety_gate.cancellation.classes import CatchKind, classify
 from safety_gate.cancellation.handlers import symbol
 from safety_gate.cancellation.suppression import cancelled_before
-from safety_gate.index import inside
 from safety_gate.rule import Rule
 from safety_gate.unit import Unit
 from safety_gate.violation import Risk, Violation
@@ -59,16 +58,21 @@ def _is_unchecked(unit: Unit, call: ast.Call) -> bool:
         return True
     if not isinstance(holder, ast.Assign):
         return False
-    tests = [node for node in inside(unit.index.function(call) or unit.tree) if _is_type_test(node)]
-    return bool(tests) and not any(_sees_cancellation(unit, test) for test in tests)
+    return unit.shared(_sees).get(unit.index.function(call)) is False
 
 
-def _is_type_test(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+def _sees(unit: Unit) -> dict[ast.AST | None, bool]:
+    """Return for each function with type tests whether one of them sees a cancellation. For `Unit.shared`."""
+    seen: dict[ast.AST | None, bool] = {}
+    for call in unit.index.all(ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id == "isinstance":
+            function = unit.index.function(call)
+            seen[function] = seen.get(function, False) or _sees_cancellation(unit, call)
+    return seen
 
 
-def _sees_cancellation(unit: Unit, test: ast.AST) -> bool:
-    if not isinstance(test, ast.Call) or len(test.args) != 2:
+def _sees_cancellation(unit: Unit, test: ast.Call) -> bool:
+    if len(test.args) != 2:
         return True
     catch = classify(unit, test.args[1])
     is_exception = "builtins.Exception" in unit.paths(test.args[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -354,3 +355,28 @@ def test_brackets_outside_patterns_cost_nothing() -> None:
         f" case [{n}, {{'(((((((((((': a}}]:  # ((((((((((\n{body}" for n in range(200)
     )
     assert len(check_source(source).violations) == 200
+
+
+REPEATED = {
+    "handlers": "    try:\n        await t\n    except BaseException:\n        pass\n",
+    "tasks": "    x = asyncio.create_task(t)\n",
+    "gathers": "    r = await asyncio.gather(t, return_exceptions=True)\n    isinstance(r, Exception)\n",
+}
+
+
+@pytest.mark.parametrize("block", REPEATED.values(), ids=list(REPEATED))
+def test_no_rule_walks_a_function_once_for_each_finding(block: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [0]
+
+    def counted(node: ast.AST) -> Iterator[ast.AST]:
+        steps[0] += 1
+        return children(node)
+
+    children = ast.iter_child_nodes
+    monkeypatch.setattr(ast, "iter_child_nodes", counted)
+    counts: list[int] = []
+    for repeats in (50, 200):
+        steps[0] = 0
+        assert check_source("import asyncio\nasync def f(t):\n" + block * repeats).violations
+        counts.append(steps[0])
+    assert counts[1] < 6 * counts[0]  # four times the code; sixteen times the steps would be a walk for each
