@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safety_gate.codes import GATE_CODES
-from safety_gate.config import OWN_FILE, PROJECT_FILE, Config, ConfigError, parse_config
+from safety_gate.config import OWN_FILE, PROJECT_FILE, Config, ConfigError
+from safety_gate.config_table import parse_config
 from safety_gate.exemptions import Exemption, entry_lines, render_entry
 from safety_gate.runner import RunOptions, check_paths
 from safety_gate.violation import Diagnostic
