@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MIN_PARALLEL_FILES = 40  # a worker costs about 0.1 s to start
 _MAX_UNCOLLECTED = 50_000  # objects; what a large file leaves in cycles
+_CHUNK = 4
 _MAX_WORKERS = 61  # what Windows can wait for; forked workers all start at once
 _JUDGED = (Role.PRODUCTION, Role.CLI)
 
@@ -234,19 +235,30 @@ def _judged(targets: Sequence[Target], config: Config, run: RunOptions) -> Itera
             yield target, judge(task)
         return
     import multiprocessing
+    from collections import deque
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker) as pool:
-        verdicts = pool.map(judge, tasks, chunksize=4)
-        for number, target in enumerate(ordered):
-            try:
-                yield target, next(verdicts)
-            except BrokenProcessPool:
-                yield from ((lost, _lost(lost)) for lost in ordered[number:])
-                return
+        # Not `pool.map`: it cancels what is left when it is interrupted, and the pool trips over that.
+        waiting = list(tasks)
+        chunks = deque(waiting[start : start + _CHUNK] for start in range(0, len(waiting), _CHUNK))
+        futures = deque(pool.submit(_judge_chunk, chunk) for chunk in chunks)
+        try:
+            while futures:
+                judged = futures.popleft().result()
+                yield from ((task.target, verdict) for task, verdict in zip(chunks[0], judged, strict=True))
+                chunks.popleft()
+        except BrokenProcessPool:
+            yield from ((task.target, _lost(task.target)) for chunk in chunks for task in chunk)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _judge_chunk(tasks: Sequence[Task]) -> list[Judged]:
+    return [judge(task) for task in tasks]
 
 
 def _lost(target: Target) -> Judged:
@@ -260,9 +272,7 @@ def _start_worker() -> None:
     import signal
 
     gc.disable()
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # end at once and silently; the run says that it was interrupted
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once and silently; the run itself says why
 
 
 def _size(target: Target) -> int:
