@@ -8,8 +8,11 @@ import pytest
 
 from tests.dlp.contexts import BACKENDS, context_of, inspect, interceptor_of, rule_of
 from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration
+from tramapy.dlp.cascade import RuleRedactor
+from tramapy.dlp.conditions import Allowed
 from tramapy.dlp.matcher import compile_pattern
-from tramapy.dlp.redactor import Redacted, RuleRedactor
+from tramapy.dlp.operators import Operators
+from tramapy.dlp.replacement import Redacted
 from tramapy.errors import DlpInspectionError
 
 CANARY = "kanarienvogel"
@@ -112,7 +115,7 @@ def test_reprs_show_neither_text_nor_pattern():
         stream,
         inspect(interceptor, CANARY),
         Redacted(CANARY, 1),
-        RuleRedactor(rule, compile_pattern(CANARY, None)),
+        RuleRedactor(rule, compile_pattern(CANARY, None), Allowed((), ()), Operators(None)),
         compile_pattern(CANARY, None),
     ]
     assert CANARY[:-1] not in repr(objects)

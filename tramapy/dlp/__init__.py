@@ -1,6 +1,7 @@
-"""Rule-based inspection of text."""
+"""Rule-based inspection of text: rule packs and rules of your own."""
 
 from tramapy.dlp.interceptor import RuleBasedDlpInterceptor
-from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration
+from tramapy.dlp.operators import DlpAction
+from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 
-__all__ = ["DlpRule", "RuleBasedDlpConfiguration", "RuleBasedDlpInterceptor"]
+__all__ = ["DlpAction", "DlpRule", "RuleBasedDlpConfiguration", "RuleBasedDlpInterceptor", "RulePack"]

@@ -94,18 +94,58 @@ class Re2Options(Protocol):
     """The part of the options of google-re2 that we use."""
 
     log_errors: bool
+    max_mem: int
+    encoding: object
+
+
+class Re2Encodings(Protocol):
+    """The encodings of google-re2 that we use."""
+
+    LATIN1: object
+
+
+class Re2OptionsMaker(Protocol):
+    """The part of the class `Options` of google-re2 that we use."""
+
+    Encoding: Re2Encodings
+
+    def __call__(self) -> Re2Options:
+        """Return the default options."""
+        ...
+
+
+class Re2Set(Protocol):
+    """The part of a set of patterns of google-re2 that we use."""
+
+    def Add(self, pattern: bytes) -> int:  # noqa: N802 - the class's own name
+        """Add a pattern; the first is number 0."""
+        ...
+
+    def Compile(self) -> None:  # noqa: N802 - the class's own name
+        """Make the set ready."""
+        ...
+
+    def Match(self, text: bytes) -> Sequence[int] | None:  # noqa: N802 - the class's own name
+        """Return the numbers of the patterns that stand in a text; None or nothing where there is none."""
+        ...
+
+
+class Re2SetMaker(Protocol):
+    """The part of the class `Set` of google-re2 that we use."""
+
+    def SearchSet(self, options: Re2Options) -> Re2Set:  # noqa: N802 - the class's own name
+        """Return an empty set that searches anywhere in a text."""
+        ...
 
 
 class Re2(Protocol):
     """The part of the module `re2` of google-re2 that we use."""
 
     error: type[Exception]
+    Options: Re2OptionsMaker
+    Set: Re2SetMaker
 
-    def Options(self) -> Re2Options:  # noqa: N802 - the module's own name
-        """Return the default options."""
-        ...
-
-    def compile(self, pattern: str, options: Re2Options) -> Re2Pattern:
+    def compile(self, pattern: str | bytes, options: Re2Options) -> Re2Pattern:
         """Compile a pattern."""
         ...
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal, Self, get_args
 
+from tramapy.dlp.cascade import Cascade, RuleRedactor
+from tramapy.dlp.conditions import Allowed
 from tramapy.dlp.dialect import PatternError
 from tramapy.dlp.finders import Re2, load_re2
-from tramapy.dlp.matcher import compile_pattern
-from tramapy.dlp.redactor import RuleRedactor
-from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration
-from tramapy.dlp.streaming import RuleBasedDlpStream, text_too_long_error
+from tramapy.dlp.matcher import Matcher, compile_pattern
+from tramapy.dlp.one_pass import OnePass
+from tramapy.dlp.one_pass_stream import OnePassStream
+from tramapy.dlp.operators import DlpAction, Operators
+from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.packs import ALL
+from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
+from tramapy.dlp.streaming import LimitedDlpStream, text_too_long_error
 from tramapy.errors import ConfigurationError
-from tramapy.hooks.dlp import DlpContext, DlpRedaction, DlpResult, StreamingDlpInterceptor
+from tramapy.hooks.dlp import DlpContext, DlpResult, StreamingDlpInterceptor
 
 __all__ = ["Backend", "RuleBasedDlpInterceptor"]
 
@@ -43,7 +50,36 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         re2 = _re2_for(backend)
         self._backend_name: Literal["stdlib", "re2"] = "stdlib" if re2 is None else "re2"
         self._max_text_length = configuration.max_text_length
-        self._redactors = tuple(_compiled(rule, re2) for rule in configuration.rules)
+        self._engine: OnePass | Cascade = _engine(configuration, re2)
+
+    @classmethod
+    def with_default_rules(
+        cls,
+        *,
+        backend: Backend = "auto",
+        packs: Sequence[RulePack] = ALL,
+        rules: Sequence[DlpRule] = (),
+        disabled_rules: Collection[str] = (),
+        actions: Mapping[str, DlpAction] | None = None,
+        allowed_texts: Collection[str] = (),
+        allowed_patterns: Sequence[str] = (),
+        hash_key: bytes | None = None,
+    ) -> Self:
+        """Make an interceptor with all rule packs, or those named, and no limit on the length of a text.
+
+        The arguments are those of `RuleBasedDlpConfiguration`.
+        """
+        configuration = RuleBasedDlpConfiguration(
+            rules,
+            None,
+            packs=packs,
+            disabled_rules=disabled_rules,
+            actions={} if actions is None else actions,
+            allowed_texts=allowed_texts,
+            allowed_patterns=allowed_patterns,
+            hash_key=hash_key,
+        )
+        return cls(configuration, backend=backend)
 
     @property
     def backend_name(self) -> Literal["stdlib", "re2"]:
@@ -57,22 +93,17 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
             DlpInspectionError: The text is longer than `max_text_length`; a rule matched the empty string; or
                 the replacement of a rule contains what it replaces, ignoring case.
         """
-        if len(text) > self._max_text_length:
+        if self._max_text_length is not None and len(text) > self._max_text_length:
             raise text_too_long_error(self._max_text_length)
-        redactions: list[DlpRedaction] = []
-        for redactor in self._redactors:
-            if not redactor.applies_to(context):
-                continue
-            redacted = redactor.redact(text)
-            text = redacted.text
-            if redacted.count:
-                redactions.append(DlpRedaction(redactor.rule.id, redacted.count))
-        return DlpResult(text, tuple(redactions))
+        return self._engine.inspect(context, text)
 
-    def open_stream(self, context: DlpContext) -> RuleBasedDlpStream:
+    def open_stream(self, context: DlpContext) -> LimitedDlpStream:
         """Start an inspection that gives what `inspect` gives for the whole text, however it is split."""
-        streams = [redactor.open_stream() for redactor in self._redactors if redactor.applies_to(context)]
-        return RuleBasedDlpStream(streams, self._max_text_length)
+        engine = self._engine
+        stream = (
+            OnePassStream(engine, context) if isinstance(engine, OnePass) else engine.open_stream(context)
+        )
+        return LimitedDlpStream(stream, self._max_text_length)
 
 
 def _re2_for(backend: Backend) -> Re2 | None:
@@ -86,12 +117,46 @@ def _re2_for(backend: Backend) -> Re2 | None:
     return re2
 
 
-def _compiled(rule: DlpRule, re2: Re2 | None) -> RuleRedactor:
+def _engine(configuration: RuleBasedDlpConfiguration, re2: Re2 | None) -> OnePass | Cascade:
+    rules = configuration.all_rules()
+    operators = Operators(configuration.hash_key)
+    allowed = Allowed(
+        configuration.allowed_texts,
+        [
+            _compiled(f"allowed_patterns[{place}]", _Reader(configuration, place), re2)
+            for place in range(len(configuration.allowed_patterns))
+        ],
+    )
+    packed = [rule for rule in rules if isinstance(rule, PackRule)]
+    added = [
+        (rule, _compiled(f"DLP rule {rule.id!r}", _Reader(rule), re2))
+        for rule in rules
+        if not isinstance(rule, PackRule)
+    ]
+    if packed:
+        return OnePass(packed, added, re2=re2, allowed=allowed, operators=operators)
+    return Cascade([RuleRedactor(rule, matcher, allowed, operators) for rule, matcher in added])
+
+
+class _Reader:
+    """Reads a pattern where it is compiled, so that no frame on the way there holds it."""
+
+    __slots__ = ("_owner", "_place")
+
+    def __init__(self, owner: DlpRule | RuleBasedDlpConfiguration, place: int = 0) -> None:
+        self._owner = owner
+        self._place = place
+
+    def __call__(self) -> str:
+        owner = self._owner
+        return owner.pattern if isinstance(owner, DlpRule) else owner.allowed_patterns[self._place]
+
+
+def _compiled(owner: str, read_pattern: Callable[[], str], re2: Re2 | None) -> Matcher:
+    """Compile a pattern; no frame that an error passes holds it."""
     try:
-        return RuleRedactor(rule, compile_pattern(rule.pattern, re2))
+        return compile_pattern(read_pattern(), re2)
     except PatternError as refused:
         reason = refused.reason
     # Raised out here, so that no context leads to frames that hold the pattern.
-    raise ConfigurationError(
-        f"DLP rule {rule.id!r}: its pattern {reason}. See docs/dlp.md for what is supported."
-    )
+    raise ConfigurationError(f"{owner}: its pattern {reason}. See docs/dlp.md for what is supported.")

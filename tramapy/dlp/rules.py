@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TypeVar
 
+from tramapy.dlp.operators import DlpAction
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType, check_rule_id
 from tramapy.values import listed, shown
 
-__all__ = ["DlpRule", "RuleBasedDlpConfiguration"]
+__all__ = ["DlpRule", "RuleBasedDlpConfiguration", "RulePack"]
 
 _T = TypeVar("_T")
 _LARGEST_TEXT_LENGTH = 10_000_000
+_SHORTEST_KEY = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -26,6 +29,10 @@ class DlpRule:
         replacement: Put in place of every match, as it is: `$1` and backslashes have no meaning.
         enabled_for: The types of text to inspect, at least one.
         tool_names: Only the results and arguments of these tools; empty for any text.
+        validate: Called with each match; where it returns False the match is left alone.
+        context_words: A match counts only where one of them stands in the 40 characters before it, in any case.
+        max_length: A longer match is left alone, in characters.
+        action: What is done to a match; `REDACT` puts `replacement` there.
 
     Raises:
         ConfigurationError: A value cannot work.
@@ -38,6 +45,10 @@ class DlpRule:
     replacement: str = "[REDACTED]"
     enabled_for: Collection[DlpContentType] = frozenset({DlpContentType.MODEL_OUTPUT})
     tool_names: Collection[str] = frozenset()
+    validate: Callable[[str], bool] | None = None
+    context_words: Collection[str] = ()
+    max_length: int | None = None
+    action: DlpAction = DlpAction.REDACT
 
     def __post_init__(self) -> None:
         check_rule_id(self.id)
@@ -46,6 +57,7 @@ class DlpRule:
         object.__setattr__(self, "tool_names", frozenset(self._members("tool_names", self.tool_names)))
         self._check_enabled_for()
         self._check_tool_names()
+        self._check_conditions()
 
     def __repr__(self) -> str:
         return f"DlpRule(id={self.id!r})"
@@ -86,14 +98,58 @@ class DlpRule:
                 f"as the model calls it"
             )
 
+    def _check_conditions(self) -> None:
+        words = tuple(self._members("context_words", self.context_words))
+        if not all(isinstance(word, str) for word in words):
+            raise TypeError(f"DLP rule {self.id!r}: context_words takes words, each a str")
+        if not all(word.strip() for word in words):
+            raise ConfigurationError(f"DLP rule {self.id!r} has a blank context word; remove it")
+        object.__setattr__(self, "context_words", words)
+        if self.validate is not None and not callable(self.validate):
+            raise TypeError(
+                f"DLP rule {self.id!r}: validate takes a function of the match, not {_type_of(self.validate)}"
+            )
+        if not isinstance(self.action, DlpAction):
+            raise TypeError(f"DLP rule {self.id!r}: action takes a DlpAction, not {_type_of(self.action)}")
+        if self.max_length is not None:
+            if isinstance(self.max_length, bool) or not isinstance(self.max_length, int):
+                raise TypeError(
+                    f"DLP rule {self.id!r}: max_length takes an int, not {_type_of(self.max_length)}"
+                )
+            if self.max_length < 1:
+                raise ConfigurationError(f"DLP rule {self.id!r}: max_length is {self.max_length}; at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class RulePack:
+    """Rules that belong together.
+
+    Args:
+        name: Names the pack in rule files.
+        rules: In order of precedence.
+    """
+
+    name: str
+    rules: tuple[DlpRule, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class RuleBasedDlpConfiguration:
-    """The rules, in the order in which they run, and the longest text that they inspect.
+    """What to look for, and what to do about it.
+
+    Without packs the rules run one after another, each on the text that the one before it returned. With packs,
+    theirs and `rules` look at the same text in one pass, and cuts that overlap become one.
 
     Args:
-        rules: Each inspects what the one before it returned. Their ids differ.
-        max_text_length: The limit in characters (code points), 1 to 10,000,000; a longer text is refused.
+        rules: Your own. Their ids differ; one with the id of a pack's rule takes its place.
+        max_text_length: The limit in characters (code points), 1 to 10,000,000; a longer text is refused. None
+            sets no limit.
+        packs: Such as `tramapy.dlp.packs.secrets`.
+        disabled_rules: Ids of rules of the packs that are left out.
+        actions: What is done to the matches of a rule, by its id; the others do what they say themselves.
+        allowed_texts: Matches that stay as they are, in any case.
+        allowed_patterns: Patterns of the dialect; what one of them matches as a whole stays as it is.
+        hash_key: The key for `DlpAction.HASH`, at least 16 bytes.
 
     Raises:
         ConfigurationError: A value cannot work.
@@ -101,25 +157,113 @@ class RuleBasedDlpConfiguration:
     """
 
     rules: Sequence[DlpRule] = ()
-    max_text_length: int = 100_000
+    max_text_length: int | None = 100_000
+    packs: Sequence[RulePack] = field(default=(), kw_only=True)
+    disabled_rules: Collection[str] = field(default=frozenset(), kw_only=True)
+    actions: Mapping[str, DlpAction] = field(default_factory=dict[str, DlpAction], kw_only=True)
+    allowed_texts: Collection[str] = field(default=frozenset(), kw_only=True, repr=False)
+    allowed_patterns: Sequence[str] = field(default=(), kw_only=True, repr=False)
+    hash_key: bytes | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         rules = listed("RuleBasedDlpConfiguration.rules", self.rules, "give a list of DlpRule")
+        packs = listed("RuleBasedDlpConfiguration.packs", self.packs, "give a list of RulePack")
         object.__setattr__(self, "rules", rules)
-        ids: set[str] = set()
-        for place, rule in enumerate(self.rules):
-            if not isinstance(rule, DlpRule):
-                raise TypeError(f"rules[{place}] takes a DlpRule, not {type(rule).__name__}")
-            if rule.id in ids:
-                raise ConfigurationError(f"Two DLP rules have the id {rule.id!r}; give each its own")
-            ids.add(rule.id)
+        object.__setattr__(self, "packs", packs)
+        _check_rules(self.rules)
+        self._check_packs()
+        self._check_actions()
+        self._check_allowed()
         self._check_max_text_length()
+
+    def all_rules(self) -> tuple[DlpRule, ...]:
+        """Return the rules of the packs that are in use, then the others, each with the action that it takes."""
+        own = {rule.id for rule in self.rules}
+        packed = (rule for pack in self.packs for rule in pack.rules)
+        used = [rule for rule in packed if rule.id not in own and rule.id not in self.disabled_rules]
+        return tuple(
+            replace(rule, action=self.actions[rule.id]) if rule.id in self.actions else rule
+            for rule in (*used, *self.rules)
+        )
+
+    def _check_packs(self) -> None:
+        for place, pack in enumerate(self.packs):
+            if not isinstance(pack, RulePack):
+                raise TypeError(
+                    f"packs[{place}] takes a RulePack such as tramapy.dlp.packs.secrets, not {_type_of(pack)}"
+                )
+        _check_rules([rule for pack in self.packs for rule in pack.rules])
+        disabled = _strings("disabled_rules", self.disabled_rules)
+        object.__setattr__(self, "disabled_rules", frozenset(disabled))
+        _check_known("disabled_rules", disabled, {rule.id for pack in self.packs for rule in pack.rules})
+
+    def _check_actions(self) -> None:
+        if not isinstance(self.actions, Mapping):
+            raise TypeError(f"actions takes a mapping of rule ids to DlpAction, not {_type_of(self.actions)}")
+        actions = dict(self.actions)
+        _check_known(
+            "actions", actions, {rule.id for rule in (*self.rules, *(r for p in self.packs for r in p.rules))}
+        )
+        for rule_id, action in actions.items():
+            if not isinstance(action, DlpAction):
+                raise TypeError(f"actions[{rule_id!r}] takes a DlpAction, not {_type_of(action)}")
+        object.__setattr__(self, "actions", MappingProxyType(actions))
+        if self.hash_key is not None:
+            if not isinstance(self.hash_key, bytes):
+                raise TypeError(f"hash_key takes bytes, not {_type_of(self.hash_key)}")
+            if len(self.hash_key) < _SHORTEST_KEY:
+                raise ConfigurationError(
+                    f"hash_key has {len(self.hash_key)} bytes; take at least {_SHORTEST_KEY}, from secrets.token_bytes"
+                )
+        elif any(rule.action is DlpAction.HASH for rule in self.all_rules()):
+            raise ConfigurationError(
+                "A rule's action is HASH; give a secret hash_key, from secrets.token_bytes(32)"
+            )
+
+    def _check_allowed(self) -> None:
+        object.__setattr__(self, "allowed_texts", frozenset(_strings("allowed_texts", self.allowed_texts)))
+        object.__setattr__(
+            self, "allowed_patterns", tuple(_strings("allowed_patterns", self.allowed_patterns))
+        )
 
     def _check_max_text_length(self) -> None:
         limit = self.max_text_length
+        if limit is None:
+            return
         if isinstance(limit, bool) or not isinstance(limit, int):
-            raise TypeError(f"max_text_length takes an int, not {type(limit).__name__}")
+            raise TypeError(f"max_text_length takes an int, not {_type_of(limit)}")
         if not 1 <= limit <= _LARGEST_TEXT_LENGTH:
             raise ConfigurationError(
                 f"max_text_length is {shown(limit)}; it must be between 1 and {_LARGEST_TEXT_LENGTH}"
             )
+
+
+def _check_rules(rules: Sequence[DlpRule]) -> None:
+    ids: set[str] = set()
+    for place, rule in enumerate(rules):
+        if not isinstance(rule, DlpRule):
+            raise TypeError(f"rules[{place}] takes a DlpRule, not {_type_of(rule)}")
+        if rule.id in ids:
+            raise ConfigurationError(f"Two DLP rules have the id {rule.id!r}; give each its own")
+        ids.add(rule.id)
+
+
+def _check_known(name: str, ids: Iterable[str], known: Collection[str]) -> None:
+    for rule_id in ids:
+        if rule_id not in known:
+            raise ConfigurationError(
+                f"{name} names a rule that there is not; known are {', '.join(sorted(known)) or 'none: give packs'}"
+            )
+
+
+def _strings(name: str, values: Collection[str]) -> tuple[str, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} takes several strings, such as a list; not {_type_of(values)}")
+    strings = tuple(values)
+    if not all(isinstance(value, str) for value in strings):
+        raise TypeError(f"{name} takes strings only")
+    return strings
+
+
+def _type_of(value: object) -> str:
+    return type(value).__name__

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 
 from tramapy.dlp.automaton import Automaton
 from tramapy.dlp.replacement import Replacement, empty_match_error
 from tramapy.dlp.rules import DlpRule
-from tramapy.dlp.scanner import Scanner
+from tramapy.dlp.scanner import Scanner, Span
+from tramapy.dlp.view import CONTEXT_LENGTH
 from tramapy.errors import DlpInspectionError
-from tramapy.hooks.dlp import ChainedDlpStream, DlpRedaction
+from tramapy.hooks.dlp import DlpRedaction, DlpResult, DlpStream
 
-__all__ = ["RuleBasedDlpStream", "RuleStream", "text_too_long_error"]
+__all__ = ["JsonOrTextStream", "LimitedDlpStream", "RuleStream", "text_too_long_error"]
 
 
-class RuleBasedDlpStream:
-    """The `DlpStream` of a list of rules: each rule inspects what the one before it released.
-
-    After an error it is closed, and what it held back is gone.
+class LimitedDlpStream:
+    """A `DlpStream` that bounds its text; after an error it is closed, and what it held back is gone.
 
     Args:
-        streams: One a rule, in the order of the rules.
-        max_text_length: How many characters may be fed altogether.
+        stream: What inspects the text.
+        max_text_length: How many characters may be fed altogether; None sets no limit.
     """
 
-    __slots__ = ("_chain", "_fed_length", "_is_open", "_max_text_length")
+    __slots__ = ("_fed_length", "_is_open", "_max_text_length", "_stream")
 
-    def __init__(self, streams: Iterable[RuleStream], max_text_length: int) -> None:
-        self._chain = ChainedDlpStream(streams)
+    def __init__(self, stream: DlpStream, max_text_length: int | None) -> None:
+        self._stream = stream
         self._max_text_length = max_text_length
         self._fed_length = 0
         self._is_open = True
 
     @property
-    def redactions(self) -> tuple[DlpRedaction, ...]:
+    def redactions(self) -> Sequence[DlpRedaction]:
         """All redactions so far, one a rule that matched, in the order of the rules."""
-        return self._chain.redactions
+        return self._stream.redactions
 
     def feed(self, text: str) -> str:
         """Take the next piece and return what is decided.
@@ -47,13 +46,13 @@ class RuleBasedDlpStream:
         self._close()
         self._fed_length += len(text)
         try:
-            if self._fed_length > self._max_text_length:
+            if self._max_text_length is not None and self._fed_length > self._max_text_length:
                 raise text_too_long_error(self._max_text_length)
-            released = self._chain.feed(text)
+            released = self._stream.feed(text)
             self._is_open = True
         finally:
             if not self._is_open:
-                self._chain.abort()
+                self._stream.abort()
         return released
 
     def finish(self) -> str:
@@ -65,20 +64,71 @@ class RuleBasedDlpStream:
         """
         self._close()
         try:
-            return self._chain.finish()
+            return self._stream.finish()
         finally:
-            self._chain.abort()
+            self._stream.abort()
 
     def abort(self) -> None:
         """Drop what was held back."""
         self._is_open = False
-        self._chain.abort()
+        self._stream.abort()
 
     def _close(self) -> None:
         """Close the stream, until the step that begins has gone well."""
         if not self._is_open:
             raise ValueError("This DLP stream has ended, by finish(), abort() or an error; open another one")
         self._is_open = False
+
+
+class JsonOrTextStream:
+    """A `DlpStream` that decides JSON at its end, and other text as it comes.
+
+    Args:
+        inspect: Inspects a whole text.
+        open_text: Starts the inspection of a text that does not begin like JSON.
+    """
+
+    __slots__ = ("_inspect", "_is_json", "_open_text", "_pieces", "_redactions", "_text")
+
+    def __init__(self, inspect: Callable[[str], DlpResult], open_text: Callable[[], DlpStream]) -> None:
+        self._inspect = inspect
+        self._open_text = open_text
+        self._pieces: list[str] = []
+        self._is_json: bool | None = None
+        self._text: DlpStream | None = None
+        self._redactions: tuple[DlpRedaction, ...] = ()
+
+    @property
+    def redactions(self) -> Sequence[DlpRedaction]:
+        """What was redacted so far; for JSON nothing before the end."""
+        return self._redactions if self._text is None else self._text.redactions
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return what is decided."""
+        if self._text is not None:
+            return self._text.feed(text)
+        self._pieces.append(text)
+        if self._is_json is None and text.strip():
+            self._is_json = text.lstrip().startswith(("{", "["))
+        if self._is_json is not False:
+            return ""
+        self._text = self._open_text()
+        held, self._pieces = "".join(self._pieces), []
+        return self._text.feed(held)
+
+    def finish(self) -> str:
+        """Inspect what was kept and return it."""
+        if self._text is not None:
+            return self._text.finish()
+        result = self._inspect("".join(self._pieces))
+        self._redactions = result.redactions
+        return result.sanitized_text
+
+    def abort(self) -> None:
+        """Drop what was kept."""
+        self._pieces = []
+        if self._text is not None:
+            self._text.abort()
 
 
 class RuleStream:
@@ -90,13 +140,15 @@ class RuleStream:
         replacement: Its replacement.
     """
 
-    __slots__ = ("_automaton", "_count", "_held", "_replacement", "_rule", "_scanner")
+    __slots__ = ("_count", "_held", "_keeps_left", "_left", "_replacement", "_rule", "_scanner")
 
     def __init__(self, rule: DlpRule, automaton: Automaton, replacement: Replacement) -> None:
         self._rule = rule
         self._replacement = replacement
         self._scanner = Scanner(automaton)
         self._held = _HeldText()
+        self._left = ""
+        self._keeps_left = bool(rule.context_words)
         self._count = 0
 
     @property
@@ -123,6 +175,7 @@ class RuleStream:
     def abort(self) -> None:
         """Drop what was held back."""
         self._held = _HeldText()
+        self._left = ""
 
     def _release(self) -> str:
         scanner = self._scanner
@@ -132,10 +185,15 @@ class RuleStream:
         start = self._held.start
         text = self._held.take(scanner.decided_end)
         spans = scanner.take_spans()
-        if not spans:
-            return text
-        self._count += len(spans)
-        return self._replacement.apply(text, spans, start=start)
+        released = self._replaced(text, spans, start) if spans else text
+        if self._keeps_left:
+            self._left = (self._left + text)[-CONTEXT_LENGTH:]
+        return released
+
+    def _replaced(self, text: str, spans: list[Span], start: int) -> str:
+        redacted = self._replacement.apply(text, spans, start=start, left=self._left)
+        self._count += redacted.count
+        return redacted.text
 
 
 class _HeldText:

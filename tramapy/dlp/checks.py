@@ -1,0 +1,182 @@
+"""Tell a number from one that only looks like it, and a secret from a placeholder: checksums and value tests."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from itertools import pairwise
+
+__all__ = [
+    "IBAN_LENGTHS",
+    "is_basic_credential",
+    "is_card",
+    "is_iban",
+    "is_itin",
+    "is_mixed",
+    "is_password",
+    "is_placeholder",
+    "is_secret",
+    "is_ssn",
+    "is_token",
+]
+
+_SHORT_VALUE = 6
+_SHORTEST_PASSWORD = 4
+_SHORTEST_SECRET = 8
+_HEAD_LENGTH = 256
+"""A value is judged by its head, so that a stream need not wait for the end of a long one."""
+
+_NOT_ALNUM = re.compile(r"[^0-9A-Za-z]+")
+
+# First digits and lengths. Source: ISO/IEC 7812 ranges as the card networks publish them.
+_ISSUERS = (
+    (re.compile(r"4"), {13, 16, 19}),
+    (re.compile(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), {16}),
+    (re.compile(r"3[47]"), {15}),
+    (re.compile(r"30[0-5]|3095|3[689]"), {14, 16, 17, 18, 19}),
+    (re.compile(r"6011|64[4-9]|65"), {16, 17, 18, 19}),
+    (re.compile(r"35(?:2[89]|[3-8])"), {16, 17, 18, 19}),
+    (re.compile(r"62|81"), {16, 17, 18, 19}),
+    (re.compile(r"5018|5020|5038|5893|6304|6759|676[1-3]"), {13, 14, 15, 16, 17, 18, 19}),
+    (re.compile(r"220[0-4]"), {16, 17, 18, 19}),
+    (re.compile(r"60|508|82"), {16}),
+)
+_DOUBLED = str.maketrans("0123456789", "0246813579")
+
+# Length by country. Source: SWIFT, IBAN Registry (ISO 13616).
+IBAN_LENGTHS = {
+    country: length
+    for length, countries in {
+        15: "NO",
+        16: "BE",
+        18: "DK FI FO GL NL SD FK",
+        19: "MK SI",
+        20: "AT BA EE KZ LT LU MN XK",
+        21: "CH HR LI LV",
+        22: "BG BH CR DE GB GE IE ME RS VA",
+        23: "AE GI IL IQ OM SO TL",
+        24: "AD CZ ES MD PK RO SA SE SK TN VG DZ",
+        25: "LY PT ST",
+        26: "IS TR",
+        27: "BI DJ FR GR IT MC MR SM",
+        28: "AL AZ BY CY DO GT HU LB NI PL SV",
+        29: "BR EG PS QA UA",
+        30: "JO KW MU YE",
+        31: "MT SC",
+        32: "LC",
+        33: "RU",
+    }.items()
+    for country in countries.split()
+}
+_ITIN_GROUPS = frozenset((*range(50, 66), *range(70, 89), *range(90, 93), *range(94, 100)))
+_LETTERS = {code: str(code - ord("A") + 10) for code in range(ord("A"), ord("Z") + 1)}
+
+
+def is_card(digits: str) -> bool:
+    """Tell whether digits are a card number: issuer, length and checksum (Luhn, US patent 2,950,048)."""
+    if not any(len(digits) in lengths and first.match(digits) for first, lengths in _ISSUERS):
+        return False
+    if len(set(digits)) == 1:
+        return False
+    plain = sum(map(int, digits[-1::-2]))
+    doubled = sum(map(int, digits[-2::-2].translate(_DOUBLED)))
+    return (plain + doubled) % 10 == 0
+
+
+def is_iban(text: str) -> bool:
+    """Tell whether text without blanks, in capitals, is an IBAN: country, length and remainder (ISO 7064, 97)."""
+    if IBAN_LENGTHS.get(text[:2]) != len(text):
+        return False
+    return int((text[4:] + text[:4]).translate(_LETTERS)) % 97 == 1
+
+
+def is_ssn(text: str) -> bool:
+    """Tell whether nine digits can be a US social security number (SSA: no area 000, 666, 9xx; no zero groups)."""
+    digits = _NOT_ALNUM.sub("", text)
+    area, group, serial = digits[:3], digits[3:5], digits[5:]
+    return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
+
+
+def is_itin(text: str) -> bool:
+    """Tell whether nine digits can be a US taxpayer number (IRS: 9xx, groups 50-65, 70-88, 90-92, 94-99)."""
+    digits = _NOT_ALNUM.sub("", text)
+    return digits[0] == "9" and int(digits[3:5]) in _ITIN_GROUPS
+
+
+_TEMPLATE = re.compile(
+    r"[<\[{$%*#]|\.\.\.|[xX]{3}"
+    r"|(?:your|my|the|some|an?|insert|enter|put|replace|change|dummy|sample|placeholder|redacted)[-_ ]?"
+    r"(?:own[-_ ]?)?(?:api|secret|token|key|pass|pwd|access|here|me\b|this|it\b)",
+    re.IGNORECASE,
+)
+_NO_VALUE = re.compile(
+    r"(?:none|null|nil|true|false|undefined|required|optional|string|str|int|bool|bytes|object|any|text|password"
+    r"|passwd|pwd|passphrase|secret|token|key|api_?key|bearer|basic|yes|no|on|off|n/?a|unset|empty|missing|invalid"
+    r"|redacted|hidden|masked)\Z",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(
+    r"(?:os|process|env|ENV|self|this|config|settings|secrets?|vault|var|vars|data|args|opts|options|request|req|ctx|System)\b"
+    r"[.\[(:]|[A-Za-z_][\w.]*\(|[A-Za-z_]\w*\[|\w+(?:\.\w+)+\Z(?<=[A-Za-z_])|&\w+\Z"
+)
+_NUMBER = re.compile(r"[\d.,_:/-]+\Z")
+_WORDS = re.compile(r"[A-Za-z]+(?:[-_ .'/][A-Za-z]+)*[.!?]*\Z")
+
+
+def is_placeholder(value: str) -> bool:
+    """Tell whether a value only stands for one: a template, a word for nothing, one character repeated."""
+    if _TEMPLATE.match(value) or _NO_VALUE.match(value):
+        return True
+    letters = _NOT_ALNUM.sub("", value[:_HEAD_LENGTH])
+    return len(set(letters)) <= (2 if len(letters) > _SHORT_VALUE else 1)
+
+
+def is_token(token: str) -> bool:
+    """Tell whether a token with a known prefix is more than a placeholder of one repeated character."""
+    body = token[token.find("-") + 1 :] if "-" in token[:8] else token[token.find("_") + 1 :]
+    return len(set(_NOT_ALNUM.sub("", body[:256]))) > 2
+
+
+def is_mixed(value: str) -> bool:
+    """Tell whether a value has digits among its letters, or mixes cases as no name does."""
+    head = value[:_HEAD_LENGTH]
+    if any(character.isdigit() for character in head):
+        return any(character.isalpha() for character in head)
+    return _is_scrambled(head)
+
+
+def _is_scrambled(value: str) -> bool:
+    """Tell letters of a key from those of a name such as `getUserTokenFromHeader`."""
+    turns = sum(a.islower() and b.isupper() for a, b in pairwise(value))
+    doubles = sum(a.isupper() and b.isupper() for a, b in pairwise(value))
+    return turns >= _FEWEST_TURNS and doubles >= _FEWEST_DOUBLES and len(value) >= _SHORTEST_SCRAMBLED
+
+
+_FEWEST_TURNS = 3
+_FEWEST_DOUBLES = 2
+_SHORTEST_SCRAMBLED = 16
+
+
+def is_password(value: str) -> bool:
+    """Tell whether the value of a password's name is a password, not a reference or a template."""
+    head = value[:_HEAD_LENGTH]
+    return len(head) >= _SHORTEST_PASSWORD and not is_placeholder(head) and not _REFERENCE.match(head)
+
+
+def is_secret(value: str) -> bool:
+    """Tell whether the value of a secret's name is a secret: long enough, and neither words nor a number."""
+    head = value[:_HEAD_LENGTH]
+    if len(head) < _SHORTEST_SECRET or is_placeholder(head) or _REFERENCE.match(head) or _NUMBER.match(head):
+        return False
+    return _is_scrambled(head) if _WORDS.match(head) else is_mixed(head)
+
+
+def is_basic_credential(value: str) -> bool:
+    """Tell whether base64 holds `user:password` (RFC 7617)."""
+    head = value[:1024].rstrip("=")
+    try:
+        decoded = base64.b64decode(head + "=" * (-len(head) % 4))
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in decoded and decoded.isascii() and decoded.decode().isprintable()

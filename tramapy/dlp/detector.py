@@ -1,0 +1,133 @@
+"""`PackDetector`: find what the rules of packs want to cut in a folded text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tramapy.dlp.claims import Claim
+from tramapy.dlp.finders import Re2
+from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.view import View
+
+__all__ = ["PackDetector"]
+
+_BEFORE = 16
+"""How far before a hint a search may begin to look."""
+_BEHIND = 192
+"""How far behind the start of a hint another one, which it hides, may reach."""
+_LOOK_BACK = 64
+"""How far before the start a word may stand that a search begins with."""
+_SHORT = 128
+"""Up to this length asking RE2 first does not pay."""
+
+
+class PackDetector:
+    """Finds claims; safe to share between threads.
+
+    Both backends find the same: the searches of the rules decide, and RE2 only says where they need not look.
+
+    Args:
+        rules: In order of precedence; a claim names its rule by its place.
+        re2: The module to look for hints with; None to let the searches read all of the text.
+    """
+
+    def __init__(self, rules: Sequence[PackRule], re2: Re2 | None) -> None:
+        self.rules = tuple(rules)
+        gates = dict.fromkeys(rule.gate for rule in self.rules)
+        self._gated = tuple(
+            (gate, tuple((rank, rule) for rank, rule in enumerate(self.rules) if rule.gate == gate))
+            for gate in gates
+        )
+        self._hints = None if re2 is None or not self.rules else _Hints(self.rules, re2)
+
+    def claims(self, text: str, start: int = 0) -> list[Claim]:
+        """Return the claims that begin at or after `start`; what stands before it is context only."""
+        found: list[Claim] = []
+        if self._hints is None or len(text) - start < _SHORT:
+            view = View(text, max(start - _LOOK_BACK, 0), len(text))
+            for gate, ranked in self._gated:
+                if gate(view):
+                    for rank, rule in ranked:
+                        _search(rank, rule, view, found)
+        else:
+            for window in self._hints.windows(text, max(start - _LOOK_BACK, 0)):
+                view = View(text, window.start, window.end)
+                for rank in window.ranks:
+                    _search(rank, self.rules[rank], view, found)
+        return [claim for claim in found if claim.start >= start] if start else found
+
+
+def _search(rank: int, rule: PackRule, view: View, found: list[Claim]) -> None:
+    for start, end in rule.search(view):
+        found.append(Claim(start, -end, not rule.is_checked, rank))
+
+
+class _Window(NamedTuple):
+    """A stretch of the text, and the rules whose hints stand in it."""
+
+    start: int
+    end: int
+    ranks: Sequence[int]
+
+
+class _Hints:
+    """Finds where in a text which rules must look, with RE2, over the bytes of the text.
+
+    A search for all hints at once hides one that begins inside of another; so a window reaches further, and a
+    set says which hints stand in it.
+    """
+
+    def __init__(self, rules: Sequence[PackRule], re2: Re2) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = 64 << 20
+        options.encoding = re2.Options.Encoding.LATIN1
+        hints = [rule.hint.encode("latin-1") for rule in rules]
+        self._any = re2.compile(b"|".join(b"(?:%b)" % hint for hint in dict.fromkeys(hints)), options)
+        self._set = re2.Set.SearchSet(options)
+        for hint in hints:
+            self._set.Add(hint)
+        self._set.Compile()
+
+    def windows(self, text: str, begin: int) -> Iterator[_Window]:
+        """Yield windows in order; they do not overlap."""
+        part = text[begin:] if begin else text
+        encoded = part.encode("utf-8", "surrogatepass")
+        places = _Places(encoded, begin, is_ascii=len(encoded) == len(part))
+        first = last = -1
+        for match in self._any.finditer(encoded):
+            start, end = match.span()
+            if last < 0 or start - _BEFORE > last:
+                if last >= 0:
+                    yield self._window(encoded, first, last, places)
+                first = max(start - _BEFORE, 0)
+            last = max(last, min(start + _BEHIND, len(encoded)), end)
+        if last >= 0:
+            yield self._window(encoded, first, last, places)
+
+    def _window(self, encoded: bytes, first: int, last: int, places: _Places) -> _Window:
+        ranks = self._set.Match(encoded[first:last]) or ()
+        return _Window(places.character(first), places.character(last), sorted(ranks))
+
+
+class _Places:
+    """Turns rising places in UTF-8 into places in the text; one inside of a character into the one before it."""
+
+    def __init__(self, encoded: bytes, begin: int, *, is_ascii: bool) -> None:
+        self._encoded = encoded
+        self._is_ascii = is_ascii
+        self._byte = 0
+        self._character = begin
+        self._begin = begin
+
+    def character(self, byte: int) -> int:
+        if self._is_ascii:
+            return self._begin + byte
+        part = self._encoded[self._byte : byte]
+        self._character += len(part) - sum(map(part.count, _CONTINUATIONS))
+        self._byte = byte
+        return self._character
+
+
+_CONTINUATIONS = [bytes((byte,)) for byte in range(0x80, 0xC0)]

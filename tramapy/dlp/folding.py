@@ -1,0 +1,211 @@
+r"""Fold a text to what its readers see in it, with a map back: width, digits, dashes, blanks, zero width, escapes.
+
+Character by character, without composing any, so that a text folded in pieces is the whole folded. Escapes of
+JSON (`\u0040`, `\"`, also escaped again) and a few of URLs (`%40`) fold to the character that they stand for: a
+model writes JSON into its text, and the reader of that JSON sees an `@`.
+
+Source: Unicode 15.1, general categories Nd, Pd, Zs and Cf, with what is invisible beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+__all__ = ["PLAIN", "Folded", "FoldedPieces", "fold"]
+
+_DIGIT_ZEROS = (
+    "660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 "
+    "1BB0 1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 11066 110F0 11136 111D0 112F0 11450 114D0 "
+    "11650 116C0 11730 118E0 11950 11C50 11D50 11DA0 11F50 16A60 16AC0 16B50 1D7CE 1D7D8 1D7E2 1D7EC 1D7F6 1E140 "
+    "1E2F0 1E4F0 1E950 1FBF0 10D40 11BF0 11DE0 116D0 116DA 16D70 1CCF0 1E5F1"
+)
+_DASHES = (
+    "58A 5BE 1400 1806 2010 2011 2012 2013 2014 2015 2043 2212 2E17 2E1A 2E3A 2E3B 2E40 2E5D 301C 3030 30A0 FE31 FE32 "
+    "FE58 FE63 10EAD"
+)
+_BLANKS = "A0 1680 2000 2001 2002 2003 2004 2005 2006 2007 2008 2009 200A 202F 205F 3000"
+_LINE_ENDS = "85 2028 2029"
+_SMALL_FORMS = {
+    0xFE50: ",",
+    0xFE52: ".",
+    0xFE55: ":",
+    0xFE59: "(",
+    0xFE5A: ")",
+    0xFE62: "+",
+    0xFE66: "=",
+    0xFE6B: "@",
+}
+_INVISIBLE = (
+    (0xAD, 0xAD),
+    (0x34F, 0x34F),
+    (0x61C, 0x61C),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF9, 0xFFFB),
+    (0xE0001, 0xE0001),
+    (0xE0020, 0xE007F),
+    (0xE0100, 0xE01EF),
+)
+_FULL_WIDTH = range(0xFF01, 0xFF5F)
+_FULL_WIDTH_GAP = 0xFF01 - ord("!")
+
+_ESCAPE = re.compile(r"\\{1,4}(?:u([0-9A-Fa-f]{4})|([\"'/nrt]))|%(40|20|2[BbDd]|3[AaDd])")
+_PARTIAL = re.compile(
+    r"(?:\\{1,4}(?:u[0-9A-Fa-f]{0,3})?|\\{1,4}u[dD][89ABab][0-9A-Fa-f]{2}(?:\\{1,4}(?:u[0-9A-Fa-f]{0,3})?)?|%[234]?)\Z"
+)
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def _folds() -> dict[str, str]:
+    """Return what each character that is not plain folds to; nothing for an invisible one."""
+    folds = {chr(code): chr(code - _FULL_WIDTH_GAP) for code in _FULL_WIDTH}
+    for zero in _DIGIT_ZEROS.split():
+        folds.update({chr(int(zero, 16) + digit): str(digit) for digit in range(10)})
+    for codes, plain in ((_DASHES, "-"), (_BLANKS, " "), (_LINE_ENDS, "\n")):
+        folds.update({chr(int(code, 16)): plain for code in codes.split()})
+    folds.update({chr(code): plain for code, plain in _SMALL_FORMS.items()})
+    folds.update({chr(code): "" for first, last in _INVISIBLE for code in range(first, last + 1)})
+    return folds
+
+
+PLAIN: Final[Mapping[str, str]] = MappingProxyType(_folds())
+"""What each character that is not plain folds to; nothing for an invisible one."""
+
+_NOT_PLAIN = frozenset(PLAIN)
+
+
+class Folded:
+    """A folded text and where its characters stand in the original.
+
+    Args:
+        text: The folded text.
+        starts: For each of its characters, the place in the original where it begins; None where both agree.
+        ends: The same for where it ends.
+    """
+
+    __slots__ = ("_ends", "_starts", "text")
+
+    def __init__(self, text: str, starts: array[int] | None = None, ends: array[int] | None = None) -> None:
+        self.text = text
+        self._starts = starts
+        self._ends = ends
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether each character stands where it stood in the original."""
+        return self._starts is None
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Return the place in the original of a stretch that is not empty."""
+        if self._starts is None or self._ends is None:
+            return start, end
+        return self._starts[start], self._ends[end - 1]
+
+
+def fold(text: str) -> Folded:
+    """Fold a whole text; one that has nothing to fold costs next to nothing."""
+    if text.isascii():
+        if "\\" not in text and "%" not in text:
+            return Folded(text)
+        found: set[str] | frozenset[str] = set()
+    else:
+        found = _NOT_PLAIN.intersection(text)
+    dropped: list[str] = []
+    plain = text
+    for character in found:
+        to = PLAIN[character]
+        if to:
+            plain = plain.replace(character, to)
+        else:
+            dropped.append(character)
+    if not dropped and _ESCAPE.search(text) is None:
+        return Folded(plain)
+    return _mapped(text, plain, dropped)
+
+
+def _mapped(text: str, plain: str, dropped: list[str]) -> Folded:
+    unit = _ESCAPE if not dropped else re.compile(f"{_ESCAPE.pattern}|[{''.join(map(re.escape, dropped))}]")
+    pieces: list[str] = []
+    starts = array("Q")
+    ends = array("Q")
+    done = 0
+    high = ""
+    for match in unit.finditer(text):
+        first, last = match.span()
+        if first > done:
+            pieces.append(plain[done:first])
+            starts.extend(range(done, first))
+            ends.extend(range(done + 1, first + 1))
+            high = ""
+        done = last
+        character = _meaning(match)
+        if (
+            high and "\udc00" <= character <= "\udfff"
+        ):  # the second half of a character beyond the first plane
+            pieces[-1] = _plain((high + character).encode("utf-16", "surrogatepass").decode("utf-16"))
+            ends[-1] = last
+            if not pieces[-1]:
+                del pieces[-1], starts[-1], ends[-1]
+            high = ""
+            continue
+        high = character if "\ud800" <= character <= "\udbff" else ""
+        if character:
+            pieces.append(character)
+            starts.append(first)
+            ends.append(last)
+    pieces.append(plain[done:])
+    starts.extend(range(done, len(text)))
+    ends.extend(range(done + 1, len(text) + 1))
+    return Folded("".join(pieces), starts, ends)
+
+
+def _meaning(match: re.Match[str]) -> str:
+    """Return the plain character that an escape stands for; nothing for an invisible one."""
+    code, control, percent = match.group(1, 2, 3)
+    if code is not None:
+        return _plain(chr(int(code, 16)))
+    if control is not None:
+        return _CONTROLS.get(control, control)
+    return "" if percent is None else chr(int(percent, 16))
+
+
+def _plain(character: str) -> str:
+    return PLAIN.get(character, character)
+
+
+class FoldedPieces:
+    """Folds a text that comes in pieces; an escape that is cut in two waits for its rest."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting = ""
+
+    def feed(self, text: str) -> tuple[str, Folded]:
+        """Take the next piece; return the original text that is folded now, and what it folds to."""
+        if self._waiting:
+            text = self._waiting + text
+        partial = _PARTIAL.search(text, max(len(text) - 24, 0)) if "\\" in text or "%" in text else None
+        if partial is None:
+            self._waiting = ""
+        else:
+            self._waiting = text[partial.start() :]
+            text = text[: partial.start()]
+        return text, fold(text)
+
+    def finish(self) -> tuple[str, Folded]:
+        """Return what still waits."""
+        text, self._waiting = self._waiting, ""
+        return text, fold(text)

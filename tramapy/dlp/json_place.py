@@ -1,0 +1,70 @@
+"""`JsonPlace`: know whether a place in JSON is inside of a string, and fit in what is put there."""
+
+from __future__ import annotations
+
+import json
+import re
+
+__all__ = ["JsonPlace"]
+
+_MARK = re.compile(r'["\\]')
+_NOT_BLANK = re.compile(r"[^ \t\r\n\ufeff]")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
+_INSTEAD_OF_NOTHING = "[REDACTED]"
+
+
+class JsonPlace:
+    """Reads a text in pieces; a text that does not begin with `{` or `[` is no JSON and left alone.
+
+    Nothing is parsed, so there is no depth and no size that it could not follow, and a text that turns out not to
+    be JSON is read to its end all the same.
+    """
+
+    __slots__ = ("_in_string", "_is_escaped", "_is_json", "_last")
+
+    def __init__(self) -> None:
+        self._is_json: bool | None = None
+        self._in_string = False
+        self._is_escaped = False
+        self._last = ""
+
+    def read(self, text: str) -> None:
+        """Read on."""
+        if self._is_json is None:
+            first = _NOT_BLANK.search(text)
+            if first is None:
+                return
+            self._is_json = first.group() in "{["
+        if self._is_json:
+            self._read(text)
+
+    def fit(self, replacement: str, matched: str) -> str:
+        """Return a replacement as it must be written here: a number becomes a string, and nothing empty."""
+        if not self._is_json:
+            return replacement
+        if self._in_string:
+            return json.dumps(replacement or _INSTEAD_OF_NOTHING, ensure_ascii=False)[1:-1]
+        if self._last in (":", "[", ",") and _NUMBER.match(matched):
+            return json.dumps(replacement or _INSTEAD_OF_NOTHING, ensure_ascii=False)
+        return replacement
+
+    def _read(self, text: str) -> None:
+        place = 0
+        if self._is_escaped and text:
+            place = 1
+            self._is_escaped = False
+        while True:
+            mark = _MARK.search(text, place)
+            if mark is None:
+                break
+            place = mark.end()
+            if mark.group() == '"':
+                self._in_string = not self._in_string
+            elif self._in_string:
+                if place == len(text):
+                    self._is_escaped = True
+                place += 1
+        if not self._in_string:
+            tail = text.rstrip(" \t\r\n")
+            if tail:
+                self._last = tail[-1]

@@ -1,0 +1,124 @@
+"""`OnePass`: the rules of packs, and rules added to them, on one text in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from tramapy.dlp.alive import Alive
+from tramapy.dlp.claims import Claim, united
+from tramapy.dlp.conditions import Allowed, Conditions, applies, find_spans
+from tramapy.dlp.detector import PackDetector
+from tramapy.dlp.finders import Re2
+from tramapy.dlp.folding import fold
+from tramapy.dlp.matcher import Matcher
+from tramapy.dlp.operators import DlpAction, Operators
+from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.replacement import empty_match_error
+from tramapy.dlp.rules import DlpRule
+from tramapy.dlp.splicing import CONTINUES, Splicer
+from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult
+
+__all__ = ["OnePass"]
+
+
+class OnePass:
+    """All rules, compiled; safe to share between threads.
+
+    Args:
+        packed: The packs' rules, in order of precedence, at least one.
+        added: The others, with their compiled patterns.
+        re2: The module to find hints with; None for the standard library.
+        allowed: Matches that stay.
+        operators: Make the replacements.
+    """
+
+    def __init__(
+        self,
+        packed: Sequence[PackRule],
+        added: Sequence[tuple[DlpRule, Matcher]],
+        *,
+        re2: Re2 | None,
+        allowed: Allowed,
+        operators: Operators,
+    ) -> None:
+        self.rules: tuple[DlpRule, ...] = (*packed, *(rule for rule, _ in added))
+        self.packed: tuple[PackRule, ...] = tuple(packed)
+        self.matchers: tuple[Matcher, ...] = tuple(matcher for _, matcher in added)
+        self.detector = PackDetector(packed, re2)
+        self.alive = Alive(rule.held for rule in packed)
+        self.operators = operators
+        self._allowed = allowed
+        self._conditions = tuple(map(Conditions, self.rules))
+        self._everything: Collection[int] = range(len(self.rules))
+        self._is_limited = any(
+            rule.tool_names or len(rule.enabled_for) < len(DlpContentType) for rule in self.rules
+        )
+        self._keeps_all = (
+            not self._allowed
+            and all(conditions.are_none for conditions in self._conditions)
+            and all(rule.action is not DlpAction.LOG for rule in self.rules)
+        )
+
+    def applying(self, context: DlpContext) -> Collection[int]:
+        """Return the places of the rules that are meant for a text."""
+        if not self._is_limited:
+            return self._everything
+        return frozenset(place for place in self._everything if applies(self.rules[place], context))
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult:
+        """Return a whole text, redacted."""
+        applying = self.applying(context)
+        folded = fold(text)
+        claims: list[Claim] = []
+        for claim in self.detector.claims(folded.text):
+            start, end = folded.original(claim.start, claim.end)
+            claims.append(Claim(start, -end, claim.is_guess, claim.rank))
+        for rank, matcher in enumerate(self.matchers, len(self.packed)):
+            if rank in applying:
+                claims += self.claims_of(rank, matcher, text)
+        if not claims:
+            return DlpResult(text)
+        cuts = united(self.kept(claims, applying, text, 0))
+        if not cuts:
+            return DlpResult(text)
+        splicer = Splicer(self.rules, self.operators)
+        sanitized = splicer.splice(text, cuts)
+        return DlpResult(sanitized, splicer.redactions)
+
+    def claims_of(self, rank: int, matcher: Matcher, text: str) -> Iterable[Claim]:
+        """Return the claims of an added rule in a whole text."""
+        for span in find_spans(matcher, text):
+            if span.start == span.end:
+                raise empty_match_error(self.rules[rank])
+            yield Claim(span.start, -span.end, False, rank)
+
+    def kept(
+        self, claims: Iterable[Claim], applying: Collection[int], text: str, start: int
+    ) -> Iterable[Claim]:
+        """Return the claims that count.
+
+        Args:
+            claims: As places in the whole text.
+            applying: The rules that are meant for it.
+            text: A piece of it that holds them, and what their conditions need to the left.
+            start: Where that piece begins.
+        """
+        if self._keeps_all and applying is self._everything:
+            return claims
+        return [
+            claim
+            for claim in claims
+            if claim.rank == CONTINUES or (claim.rank in applying and self._counts(claim, text, start))
+        ]
+
+    def _counts(self, claim: Claim, text: str, start: int) -> bool:
+        first, last = claim.start - start, claim.end - start
+        if not self._conditions[claim.rank].hold(text, first, last):
+            return False
+        if self._allowed and self._allowed.covers(text[first:last]):
+            return False
+        rule = self.rules[claim.rank]
+        if rule.action is DlpAction.LOG:
+            self.operators.log(rule.id)
+            return False
+        return True

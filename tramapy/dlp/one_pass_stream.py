@@ -1,0 +1,377 @@
+"""`OnePassStream`: the same as `OnePass` on a text that comes in pieces.
+
+The text is held back while a match may be under way (`Alive`), while what follows may still decide on one, and
+never released inside of a cut. A match without a longest length is not held: once it is certain its replacement
+goes out, and the rest of it is dropped as it comes.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+
+from tramapy.dlp.alive import AliveState
+from tramapy.dlp.claims import Claim, united
+from tramapy.dlp.folding import Folded, FoldedPieces
+from tramapy.dlp.one_pass import OnePass
+from tramapy.dlp.operators import DlpAction
+from tramapy.dlp.replacement import empty_match_error
+from tramapy.dlp.scanner import Scanner
+from tramapy.dlp.splicing import CONTINUES, Splicer
+from tramapy.dlp.view import CONTEXT_LENGTH, LEFT_LENGTH
+from tramapy.hooks.dlp import DlpContext, DlpRedaction
+
+__all__ = ["OnePassStream"]
+
+_LOOK_AHEAD = 12
+"""How many characters behind a match may still decide on it."""
+_LONGEST_MATCH = 1_536
+"""No match that has a longest length is longer, and no other is decided by more than that."""
+_TAIL = 256
+"""How much of a match that is being dropped is kept, to see where it ends."""
+
+
+class OnePassStream:
+    """One text; a `DlpStream` that `LimitedDlpStream` keeps from being used after its end.
+
+    Args:
+        one_pass: The rules.
+        context: What the text is.
+    """
+
+    __slots__ = (
+        "_applying",
+        "_claims",
+        "_held",
+        "_held_start",
+        "_left",
+        "_one_pass",
+        "_pack",
+        "_scanners",
+        "_splicer",
+    )
+
+    def __init__(self, one_pass: OnePass, context: DlpContext) -> None:
+        self._one_pass = one_pass
+        self._applying = one_pass.applying(context)
+        self._pack = _PackSource(one_pass)
+        self._scanners = [
+            (rank, Scanner(matcher.automaton))
+            for rank, matcher in enumerate(one_pass.matchers, len(one_pass.packed))
+            if rank in self._applying
+        ]
+        self._splicer = Splicer(one_pass.rules, one_pass.operators)
+        self._claims: list[Claim] = []
+        self._held = ""
+        self._held_start = 0
+        self._left = ""
+
+    @property
+    def redactions(self) -> tuple[DlpRedaction, ...]:
+        """All redactions so far, one a rule that matched, in the order of the rules."""
+        return self._splicer.redactions
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return what is decided.
+
+        Raises:
+            DlpInspectionError: A rule blocks the text.
+        """
+        self._held += text
+        self._pack.feed(text)
+        for rank, scanner in self._scanners:
+            scanner.feed(text)
+            self._take(rank, scanner)
+        return self._release()
+
+    def finish(self) -> str:
+        """End the text and return what was held back.
+
+        Raises:
+            DlpInspectionError: A rule blocks the text.
+        """
+        self._pack.finish()
+        for rank, scanner in self._scanners:
+            scanner.finish()
+            self._take(rank, scanner)
+        return self._release()
+
+    def abort(self) -> None:
+        """Drop what was held back."""
+        self._held = self._left = ""
+        self._claims = []
+        self._pack.drop()
+
+    def _take(self, rank: int, scanner: Scanner) -> None:
+        if scanner.has_empty_match:
+            raise empty_match_error(self._one_pass.rules[rank])
+        self._claim([Claim(span.start, -span.end, False, rank) for span in scanner.take_spans()])
+
+    def _claim(self, claims: list[Claim]) -> None:
+        if claims:
+            text = self._left + self._held
+            start = self._held_start - len(self._left)
+            self._claims += self._one_pass.kept(claims, self._applying, text, start)
+
+    def _release(self) -> str:
+        pack = self._pack
+        if pack.claims:
+            self._claim(pack.take_claims())
+        end = pack.decided_end
+        for _, scanner in self._scanners:
+            end = min(end, scanner.decided_end)
+        if not self._claims:
+            return self._cut_off([], end)
+        cuts = united(self._claims)
+        for cut in reversed(cuts):
+            if cut.start < end < cut.end:
+                end = cut.start
+        ready = [cut for cut in cuts if cut.end <= end]
+        self._claims = [claim for claim in self._claims if claim.end > end]
+        return self._cut_off(ready, end)
+
+    def _cut_off(self, cuts: list[Claim], end: int) -> str:
+        count = end - self._held_start
+        if count <= 0:
+            return ""
+        text = self._held[:count]
+        start = self._held_start
+        self._held = self._held[count:]
+        self._held_start = end
+        self._left = (
+            text[-CONTEXT_LENGTH:] if count >= CONTEXT_LENGTH else (self._left + text)[-CONTEXT_LENGTH:]
+        )
+        return self._splicer.splice(text, cuts, start)
+
+
+class _PackSource:
+    """What the packs' rules claim in a text that comes in pieces, and up to where they have decided.
+
+    Between two places at which no match is under way lies a segment; one in which a match may have ended is hot
+    and will be searched, the others are let through.
+    """
+
+    __slots__ = (
+        "_body",
+        "_cut_left",
+        "_hot_segments",
+        "_is_hot",
+        "_left",
+        "_one_pass",
+        "_pieces",
+        "_segment_start",
+        "_slides_at",
+        "_state",
+        "_text",
+        "claims",
+        "decided_end",
+    )
+
+    def __init__(self, one_pass: OnePass) -> None:
+        self._one_pass = one_pass
+        self._pieces = FoldedPieces()
+        self._state: AliveState = one_pass.alive.idle()
+        self._text = _Undecided()
+        self._left = ""
+        self._segment_start = 0
+        self._hot_segments: list[tuple[int, int]] = []
+        self._is_hot = False
+        self._slides_at = 2 * _LONGEST_MATCH
+        self._body: re.Pattern[str] | None = None
+        self._cut_left = 0
+        """How much of the text to the left is inside of a cut that what follows may overlap."""
+        self.claims: list[Claim] = []
+        """What was claimed since the last time, as places in the whole text."""
+        self.decided_end: int = 0
+        """The place in the whole text up to which nothing more will be claimed."""
+
+    def take_claims(self) -> list[Claim]:
+        """Return the claims since the last time."""
+        claims, self.claims = self.claims, []
+        return claims
+
+    def feed(self, text: str) -> None:
+        """Read the next piece."""
+        self._add(*self._pieces.feed(text), is_end=False)
+
+    def finish(self) -> None:
+        """Read the end of the text."""
+        self._add(*self._pieces.finish(), is_end=True)
+        self.decided_end = self._text.read_length
+
+    def drop(self) -> None:
+        """Forget the text."""
+        self._text = _Undecided()
+        self._left = ""
+        self.claims = []
+
+    def _add(self, original: str, folded: Folded, *, is_end: bool) -> None:
+        self._text.add(original, folded)
+        if self._body is not None:
+            self._drop_body(self._body, is_end=is_end)
+        else:
+            self._follow(folded.text, len(self._text.folded) - len(folded.text))
+        if self._body is None:
+            self._decide(is_end=is_end)
+
+    def _follow(self, text: str, place: int) -> None:
+        """Move the automaton over text that begins at a place, and note where segments end."""
+        state = self._state
+        for character in text:
+            state = state[character]
+            place += 1
+            if state.is_match:
+                self._is_hot = True
+            if state.is_idle:
+                if self._is_hot:
+                    self._hot_segments.append((self._segment_start, place))
+                    self._is_hot = False
+                self._segment_start = place
+        self._state = state
+
+    def _decide(self, *, is_end: bool) -> None:
+        length = len(self._text.folded)
+        if is_end and self._segment_start < length:
+            self._hot_segments.append((self._segment_start, length))
+            self._segment_start = length
+        ready = [end for _, end in self._hot_segments if is_end or length - end >= _LOOK_AHEAD]
+        if ready:
+            self._claim(self._search(), ready[-1])
+            self._advance(ready[-1])
+        self._advance(self._hot_segments[0][0] if self._hot_segments else self._segment_start)
+        if len(self._text.folded) > self._slides_at:
+            self._slide()
+
+    def _slide(self) -> None:
+        """Decide on the head of a segment that goes on and on."""
+        length = len(self._text.folded)
+        claims = self._search()
+        end = length - _LONGEST_MATCH
+        cuts = united(claims)
+        last = cuts[-1] if cuts else None
+        if last is not None and last.end == length and last.start < end:
+            self._body = self._body_of(last)
+        if last is not None and self._body is not None:
+            kept = length - _TAIL
+            self._claim([claim for claim in claims if claim.end < kept], kept)
+            self._claim([last._replace(minus_end=-kept)], kept)
+            self._advance(kept)
+            return
+        for cut in reversed(cuts):
+            if cut.start < end < cut.end:
+                end = cut.start
+        self._claim(claims, end)
+        self._advance(end)
+        self._slides_at = 2 * max(_LONGEST_MATCH, length - end)
+
+    def _body_of(self, claim: Claim) -> re.Pattern[str] | None:
+        """Return how a match goes on; other actions than to redact need all of it."""
+        rule = self._one_pass.packed[claim.rank]
+        return rule.body if rule.action in (DlpAction.REDACT, DlpAction.BLOCK) else None
+
+    def _drop_body(self, body: re.Pattern[str], *, is_end: bool) -> None:
+        """Claim the rest of a match without a longest length, as it comes."""
+        text = self._text.folded
+        match = body.match(text)
+        stop = 0 if match is None else match.end()
+        is_over = is_end or stop + _TAIL // 2 <= len(text)
+        end = stop if is_over else min(stop, max(len(text) - _TAIL, 0))
+        if end:
+            self._claim([Claim(0, -end, False, CONTINUES)], end)
+            self._advance(end)
+        if is_over:
+            self._body = None
+            self._state = self._one_pass.alive.idle()
+            self._cut_left = min(len(self._left), _TAIL // 2)
+            self._follow(self._left[-self._cut_left :], -self._cut_left)
+            self._hot_segments = []
+            self._segment_start = 0
+            self._follow(self._text.folded, 0)
+
+    def _search(self) -> list[Claim]:
+        """Return the claims in what is not decided, as places in it; some begin before it, in what is cut."""
+        skipped = len(self._left)
+        found = self._one_pass.detector.claims(self._left + self._text.folded, skipped - self._cut_left)
+        return [
+            claim._replace(start=claim.start - skipped, minus_end=claim.minus_end + skipped)
+            for claim in found
+            if claim.end > skipped
+        ]
+
+    def _claim(self, claims: list[Claim], before: int) -> None:
+        """Claim what begins before a place."""
+        for claim in claims:
+            if claim.start < before:
+                start, end = self._text.original(max(claim.start, 0), claim.end)
+                rank = claim.rank if claim.start >= 0 else CONTINUES
+                self.claims.append(claim._replace(start=start, minus_end=-end, rank=rank))
+
+    def _advance(self, count: int) -> None:
+        """Be done with so many characters."""
+        if count <= 0:
+            return
+        self._left = (self._left + self._text.folded[:count])[-LEFT_LENGTH:]
+        self.decided_end = self._text.drop(count)
+        self._cut_left = 0
+        self._segment_start = max(self._segment_start - count, 0)
+        self._hot_segments = [
+            (max(start - count, 0), end - count) for start, end in self._hot_segments if end > count
+        ]
+
+
+class _Undecided:
+    """The folded text that is not decided, and where its characters stand in the whole text.
+
+    Attributes:
+        folded: The folded text.
+        read_length: How much of the whole text was read.
+    """
+
+    __slots__ = ("_ends", "_origin", "_starts", "folded", "read_length")
+
+    def __init__(self) -> None:
+        self.folded = ""
+        self.read_length = 0
+        self._origin = 0
+        self._starts: array[int] | None = None
+        self._ends: array[int] | None = None
+
+    def add(self, original: str, folded: Folded) -> None:
+        """Append a piece."""
+        start = self.read_length
+        self.read_length += len(original)
+        if self._starts is None and not self.folded:
+            self._origin = start
+        is_plain = folded.is_aligned and (
+            self._starts is not None or self._origin + len(self.folded) == start
+        )
+        if self._starts is None or self._ends is None:
+            if is_plain:
+                self.folded += folded.text
+                return
+            here = len(self.folded)
+            self._starts = array("Q", range(self._origin, self._origin + here))
+            self._ends = array("Q", range(self._origin + 1, self._origin + here + 1))
+        for place in range(len(folded.text)):
+            first, last = folded.original(place, place + 1)
+            self._starts.append(start + first)
+            self._ends.append(start + last)
+        self.folded += folded.text
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Return the place in the whole text of a stretch that is not empty."""
+        if self._starts is None or self._ends is None:
+            return self._origin + start, self._origin + end
+        return self._starts[start], self._ends[end - 1]
+
+    def drop(self, count: int) -> int:
+        """Drop the first characters; return where the last of them ends in the whole text."""
+        end = self.original(count - 1, count)[1]
+        self.folded = self.folded[count:]
+        self._origin += count
+        if self._starts is not None and self._ends is not None:
+            if self.folded:
+                del self._starts[:count], self._ends[:count]
+            else:
+                self._starts = self._ends = None
+        return end

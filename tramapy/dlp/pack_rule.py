@@ -1,0 +1,159 @@
+"""`PackRule`: a rule of a pack: where it looks, what it takes, and what a stream must hold back for it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from tramapy.dlp.rules import DlpRule
+from tramapy.dlp.view import CONTEXT_LENGTH, View
+from tramapy.hooks.dlp import DlpContentType
+
+__all__ = [
+    "Check",
+    "Cut",
+    "Gate",
+    "PackRule",
+    "Search",
+    "after_words",
+    "always",
+    "cut_at",
+    "has_context",
+    "holds",
+    "holds_shape",
+    "literals",
+    "words",
+]
+
+
+class Cut(NamedTuple):
+    """A stretch of the folded text to replace."""
+
+    start: int
+    end: int
+
+
+Search: TypeAlias = Callable[[View], Iterable[Cut]]
+"""Find every cut of a rule in a view; each depends on its neighbourhood only."""
+
+Gate: TypeAlias = Callable[[View], bool]
+"""Tell at little cost whether a search can find anything in a view. Rules with the same gate ask it once."""
+
+Check: TypeAlias = Callable[[str], bool]
+"""Tell whether a matched text is what it looks like."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PackRule(DlpRule):
+    """A rule of a pack.
+
+    Args:
+        title: What it finds, in a few words.
+        source: Where its form is documented.
+        search: Finds its cuts in a folded text.
+        gate: Tells whether to search at all; `holds`, `holds_shape` and `always` give equal gates as one object.
+        hint: In RE2's syntax, over the bytes of the folded text, ASCII only: something that stands where the
+            search would look, at most some dozens of bytes long.
+        held: In our dialect: everything that may still become a match. A stream holds it back.
+        body: What a match that has no longest length goes on with; None where there is one.
+        is_checked: Whether a form or a checksum makes the match certain; such a rule names what it overlaps.
+    """
+
+    title: str
+    source: str
+    search: Search
+    gate: Gate
+    hint: str
+    held: str
+    body: re.Pattern[str] | None = None
+    is_checked: bool = True
+    enabled_for: Collection[DlpContentType] = frozenset(DlpContentType)
+
+    def __repr__(self) -> str:
+        return f"PackRule(id={self.id!r})"
+
+
+def always(_view: View) -> bool:
+    """Search every view."""
+    return True
+
+
+@functools.cache
+def holds(literal: str) -> Gate:
+    """Search a view that holds a literal."""
+
+    def gate(view: View) -> bool:
+        return literal in view.part
+
+    return gate
+
+
+@functools.cache
+def holds_shape(needle: bytes) -> Gate:
+    """Search a view that holds a shape."""
+
+    def gate(view: View) -> bool:
+        return needle in view.shape
+
+    return gate
+
+
+def literals(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None = None) -> Search:
+    """Match a pattern at each place of some literals; its group `cut` is cut, else all of it."""
+    listed = tuple(starts)
+
+    def search(view: View) -> Iterator[Cut]:
+        for literal in listed:
+            if literal in view.part:
+                for place in view.places_of(literal):
+                    yield from cut_at(view.text, pattern, place, check)
+
+    return search
+
+
+def words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None = None) -> Search:
+    """Match a pattern at each place of some words, whatever their case."""
+    listed = tuple(starts)
+
+    def search(view: View) -> Iterator[Cut]:
+        for word in listed:
+            if word in view.lower:
+                for place in view.places_of_word(word):
+                    yield from cut_at(view.text, pattern, place, check)
+
+    return search
+
+
+def after_words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None = None) -> Search:
+    """Search a pattern in the `CONTEXT_LENGTH` characters after each place of some words."""
+    listed = tuple(starts)
+
+    def search(view: View) -> Iterator[Cut]:
+        for word in listed:
+            if word in view.lower:
+                for place in view.places_of_word(word):
+                    first = place + len(word)
+                    for match in pattern.finditer(view.text, first, first + 2 * CONTEXT_LENGTH):
+                        if match.start() <= first + CONTEXT_LENGTH and (
+                            check is None or check(match.group())
+                        ):
+                            yield Cut(*match.span())
+
+    return search
+
+
+def has_context(text: str, start: int, listed: re.Pattern[str]) -> bool:
+    """Tell whether one of some words stands shortly before a place."""
+    return listed.search(text, max(start - CONTEXT_LENGTH, 0), start) is not None
+
+
+def cut_at(text: str, pattern: re.Pattern[str], place: int, check: Check | None) -> Iterator[Cut]:
+    """Match a pattern at a place; its group `cut` is cut, else all of it."""
+    match = pattern.match(text, place)
+    if match is not None:
+        group: str | int = "cut" if "cut" in pattern.groupindex else 0
+        if check is None or check(match.group(group)):
+            yield Cut(*match.span(group))

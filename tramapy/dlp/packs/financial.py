@@ -1,0 +1,108 @@
+"""Rules for payment data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tramapy.dlp.checks import IBAN_LENGTHS, is_card, is_iban
+from tramapy.dlp.pack_rule import Cut, PackRule, holds_shape
+from tramapy.dlp.view import View
+
+__all__ = ["RULES"]
+
+# A card number is written in one piece or in the groups that are printed on the card.
+_BREAK = r"(?:[ -]|\r?\n)"
+_CARD = re.compile(
+    rf"(?<![0-9A-Za-z])(?<![0-9][.,])(?:"
+    rf"[0-9]{{13,19}}"
+    rf"|[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{4}}(?:{_BREAK}[0-9]{{3}}(?![0-9]))?"
+    rf"|[0-9]{{4}}{_BREAK}[0-9]{{6}}{_BREAK}[0-9]{{4,5}}"
+    rf"|[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{5}}"
+    rf"|[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}"
+    rf")(?![0-9A-Za-z])(?![.,-][0-9](?![0-9]{{3}}(?:[^0-9A-Za-z]|\Z)))(?!-[A-Za-z])"
+)
+_CARD_NEEDLES = (b"0000-0000", b"0000.0000", b"0000--0000", b"0" * 13)
+_MINUS = re.compile(r"[:,\[]\s*-\Z")
+"""A negative number in JSON is no card, and could not be made a string."""
+_LONGEST_INDENT = 64
+_NOT_DIGITS = re.compile(r"[^0-9]+")
+_GROUP_OF_THREE = re.compile(r"[ \r\n-]+[0-9]{3}\Z")
+
+
+def _cards(view: View) -> Iterator[Cut]:
+    text = view.text
+    for needle in _CARD_NEEDLES:
+        if needle in view.shape:
+            for place in view.places_of_shape(needle):
+                match = _CARD.match(text, place)
+                if match is not None and not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place):
+                    yield from _card(match)
+
+
+def _card(match: re.Match[str]) -> Iterator[Cut]:
+    """Take the whole match; where a group of three more digits is no part of it, do without."""
+    for candidate in (match.group(), _GROUP_OF_THREE.sub("", match.group())):
+        if is_card(_NOT_DIGITS.sub("", candidate)):
+            yield Cut(match.start(), match.start() + len(candidate))
+            return
+
+
+_IBAN_COMPACT = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,30}(?![0-9A-Za-z])")
+_IBAN_SPACED = re.compile(r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?:[ \n-]?[0-9A-Z]){11,30}")
+_IBAN_NEEDLES = (b"AA00", b"aa00")
+
+
+def _ibans(view: View) -> Iterator[Cut]:
+    text = view.text
+    for needle in _IBAN_NEEDLES:
+        if needle in view.shape:
+            for place in view.places_of_shape(needle):
+                if text[place : place + 2].upper() in IBAN_LENGTHS:
+                    yield from _iban(text, place)
+
+
+def _iban(text: str, place: int) -> Iterator[Cut]:
+    compact = _IBAN_COMPACT.match(text, place)
+    if compact is not None and is_iban(compact.group().upper()):
+        yield Cut(*compact.span())
+        return
+    spaced = _IBAN_SPACED.match(text, place)
+    if spaced is None:
+        return
+    wanted = IBAN_LENGTHS[text[place : place + 2]]
+    found: list[str] = []
+    for offset, character in enumerate(spaced.group()):
+        if character.isalnum():
+            found.append(character)
+            if len(found) == wanted:
+                end = place + offset + 1
+                if not text[end : end + 1].isalnum() and is_iban("".join(found)):
+                    yield Cut(place, end)
+                return
+
+
+RULES = (
+    PackRule(
+        id="credit_card",
+        title="Payment card numbers",
+        source="ISO/IEC 7812; the networks' number ranges",
+        pattern=_CARD.pattern,
+        replacement="[REDACTED:credit_card]",
+        search=_cards,
+        gate=holds_shape(b"00"),
+        hint=r"[0-9]{13}|[0-9]{4}(?:[ .\n-]|\r\n)[0-9]{4,6}(?:[ .\n-]|\r\n)[0-9]{4}",
+        held=r"(?:[0-9](?:[ .\-\n]|\r\n)?){12,}",
+    ),
+    PackRule(
+        id="iban",
+        title="International bank account numbers",
+        source="ISO 13616; SWIFT IBAN Registry",
+        pattern=_IBAN_SPACED.pattern,
+        replacement="[REDACTED:iban]",
+        search=_ibans,
+        gate=holds_shape(b"00"),
+        hint=r"[A-Za-z]{2}[0-9]{2}[ \n-]?[0-9A-Za-z]{2,4}[ \n-]?[0-9A-Za-z]{2,4}",
+        held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}|[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,}",
+    ),
+)

@@ -1,0 +1,333 @@
+"""Rules for personal data."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from tramapy.dlp.checks import is_itin, is_ssn
+from tramapy.dlp.pack_rule import Cut, PackRule, after_words, always, has_context, holds, holds_shape
+from tramapy.dlp.view import View
+
+__all__ = ["RULES"]
+
+# Scripts that are written without blanks are told from those that are not: an address ends where they begin.
+_SPACED = "0-9A-Za-z_\u00aa\u00b5\u00ba\u00c0-\u024f\u0300-\u036f\u0370-\u058f\u1e00-\u1fff"
+_LOCAL_SPACED = re.compile(rf"[{_SPACED}.+%-]+")
+_LOCAL_ANY = re.compile(r"[\w.+%-]+")
+_LABEL = rf"[{_SPACED}](?:[{_SPACED}-]{{0,61}}[{_SPACED}])?"
+_LETTER = r"[^\W\d_]"
+_DOMAIN_SPACED = re.compile(
+    rf"(?:{_LABEL}\.){{1,8}}(?:xn--[0-9A-Za-z-]{{2,59}}|(?:(?![0-9_])[{_SPACED}]){{2,24}})"
+)
+_DOMAIN_ANY = re.compile(
+    rf"(?:\w(?:[\w-]{{0,61}}\w)?\.){{1,8}}(?:xn--[0-9A-Za-z-]{{2,59}}|{_LETTER}{{2,24}})"
+)
+_SPACED_END = re.compile(rf"[{_SPACED}]")
+_USER_INFO = re.compile(r"//[^\s/?#\"'<>]*\Z")
+_LONGEST_LOCAL = 64
+_LONGEST_USER_INFO = 256
+
+
+def _emails(view: View) -> Iterator[Cut]:
+    text = view.text
+    for at in view.places_of("@"):
+        start = _local_start(text, at)
+        if start == at:
+            continue
+        first = text[at + 1 : at + 2]
+        domain = (_DOMAIN_SPACED if _SPACED_END.match(first) else _DOMAIN_ANY).match(text, at + 1)
+        if domain is None or _is_no_address(text, start, at, domain.end()):
+            continue
+        yield Cut(start, domain.end())
+
+
+def _local_start(text: str, at: int) -> int:
+    before = text[max(at - _LONGEST_LOCAL, 0) : at][::-1]
+    if not before:
+        return at
+    local = (_LOCAL_SPACED if _SPACED_END.match(before) else _LOCAL_ANY).match(before)
+    if local is None or before[0] == ".":
+        return at
+    return at - len(local.group().rstrip(".%+-"))
+
+
+def _is_no_address(text: str, start: int, at: int, end: int) -> bool:
+    """Tell whether it is the `user@host` of an URL, or of a version control system."""
+    if text[start:at] == "git" and text[end : end + 1] == ":":
+        return True
+    return _USER_INFO.search(text, max(start - _LONGEST_USER_INFO, 0), start) is not None
+
+
+_SSN = re.compile(
+    r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][-.,])"
+    r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}(?![0-9A-Za-z_])(?!-[0-9A-Za-z])(?!\.[0-9])"
+)
+_SSN_NEEDLES = (b"000-00-", b"000--00-")
+_NINE = b"0" * 9
+_SSN_WORDS = (
+    "ssn",
+    "social security",
+    "social-security",
+    "social_security",
+    "soc sec",
+    "itin",
+    "taxpayer",
+    "tax id",
+)
+_SSN_CONTEXT = re.compile("|".join(_SSN_WORDS), re.IGNORECASE)
+_NINE_DIGITS = re.compile(r"(?<![0-9A-Za-z_.-])[0-9]{9}(?![0-9A-Za-z_]|[.-][0-9])")
+
+
+def _ssn_like(view: View) -> list[re.Match[str]]:
+    return [
+        match
+        for needle in _SSN_NEEDLES
+        if needle in view.shape
+        for place in view.places_of_shape(needle)
+        if (match := _SSN.match(view.text, place)) is not None
+    ]
+
+
+_bare_ssns = after_words(_SSN_WORDS, _NINE_DIGITS, is_ssn)
+_bare_itins = after_words(_SSN_WORDS, _NINE_DIGITS, is_itin)
+
+
+def _ssns(view: View) -> Iterator[Cut]:
+    for match in view.once(_ssn_like):
+        if is_ssn(match.group()):
+            yield Cut(*match.span())
+    if _NINE in view.shape:
+        yield from _bare_ssns(view)
+
+
+def _itins(view: View) -> Iterator[Cut]:
+    for match in view.once(_ssn_like):
+        number = match.group()
+        if number[0] == "9" and (is_itin(number) or has_context(view.text, match.start(), _SSN_CONTEXT)):
+            yield Cut(*match.span())
+    if _NINE in view.shape:
+        yield from _bare_itins(view)
+
+
+_E164 = re.compile(
+    r"(?<![0-9A-Za-z+])\+[1-9][0-9]{0,2}(?:(?:[ ./-]|\(0?\)|[ .-]?\([0-9]{1,4}\)[ .-]?)?[0-9]{1,}){1,7}(?![0-9A-Za-z])"
+)
+_NANP = re.compile(
+    r"(?<![0-9A-Za-z_+])(?<![0-9A-Za-z][.-])(?:1[ .-])?"
+    r"(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}"
+    r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+)
+_NANP_NEEDLES = (b"000-0000", b"000.0000")
+_NANP_BACK = 8
+_NATIONAL = re.compile(r"\(?0[0-9]{1,5}\)?(?:[ ./-]?[0-9]{2,8}){1,5}(?![0-9A-Za-z])")
+_NATIONAL_STARTS = (" 0", ":0", "(0")
+_PHONE_WORD = re.compile(
+    r"(?<![A-Za-z])(?:telephone|phone|tel|mobile|cell|fax|call)"
+    r"(?:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#\t]{0,4}\Z",
+    re.IGNORECASE,
+)
+_LONGEST_PHONE_WORD = 24
+
+
+def _has_phone_length(number: str) -> bool:
+    return 7 <= sum(character.isdigit() for character in number) <= 15
+
+
+def _national_phones(view: View) -> Iterator[Cut]:
+    text = view.text
+    for mark in _NATIONAL_STARTS:
+        if mark in view.part:
+            for place in view.places_of(mark):
+                start = place + (mark[0] != "(")
+                if start and _PHONE_WORD.search(text, max(start - _LONGEST_PHONE_WORD, 0), start):
+                    match = _NATIONAL.match(text, start)
+                    if match is not None and _has_phone_length(match.group()):
+                        yield Cut(*match.span())
+
+
+def _phones(view: View) -> Iterator[Cut]:
+    text = view.text
+    for place in view.places_of("+"):
+        match = _E164.match(text, place)
+        if match is not None and 8 <= sum(character.isdigit() for character in match.group()) <= 15:
+            yield Cut(*match.span())
+    for needle in _NANP_NEEDLES:
+        if needle in view.shape:
+            for place in view.places_of_shape(needle):
+                for start in range(max(place - _NANP_BACK, 0), place):
+                    match = _NANP.match(text, start)
+                    if match is not None:
+                        yield Cut(*match.span())
+                        break
+    yield from _national_phones(view)
+
+
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4 = re.compile(
+    rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.){_OCTET}(?:\.{_OCTET}){{3}}(?![0-9A-Za-z_])(?!\.[0-9])"
+)
+_VERSION = re.compile(r"(?:\bv|version|release|ver)[ .:=]{0,2}\Z", re.IGNORECASE)
+
+
+def _ipv4s(view: View) -> Iterator[Cut]:
+    text = view.text
+    done = -1
+    for place in view.places_of_shape(b"0.0"):
+        start = place
+        while start > 0 and place - start < 3 and text[start - 1].isdigit():
+            start -= 1
+        if start <= done:
+            continue
+        match = _IPV4.match(text, start)
+        if match is None:
+            continue
+        done = match.end()
+        address = ipaddress.IPv4Address(match.group())
+        if address.is_loopback or address.is_unspecified or _VERSION.search(text, max(start - 12, 0), start):
+            continue
+        yield Cut(*match.span())
+
+
+_IPV6 = re.compile(
+    r"(?<![0-9A-Za-z_:.])(?:[0-9A-Fa-f]{1,4}:|::)[0-9A-Fa-f:]{1,38}(?:(?<=:)[0-9]{1,3}(?:\.[0-9]{1,3}){3})?(?![0-9A-Za-z_:])(?!\.[0-9])"
+)
+_HEX = frozenset("0123456789abcdefABCDEF")
+_FEWEST_HEX_DIGITS = 5
+
+
+_IPV6_HINT = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]?")
+
+
+def _ipv6s(view: View) -> Iterator[Cut]:
+    text = view.text
+    done = -1
+    for found in _IPV6_HINT.finditer(text, view.start, view.end):
+        start = colon = found.start()
+        if start < done:
+            continue
+        while start > 0 and colon - start < 4 and text[start - 1] in _HEX:
+            start -= 1
+        match = _IPV6.match(text, start)
+        if match is None:
+            continue
+        done = match.end()
+        if _is_ipv6(match.group()):
+            yield Cut(*match.span())
+
+
+def _is_ipv6(text: str) -> bool:
+    if text.count(":") < 2 or sum(character in _HEX for character in text) < _FEWEST_HEX_DIGITS:
+        return False
+    if not any(character.isdigit() for character in text):
+        return False
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)
+
+
+_MAC = re.compile(
+    r"(?<![0-9A-Za-z_:-])[0-9A-Fa-f]{2}(?::(?:[0-9A-Fa-f]{2}:){4}|-(?:[0-9A-Fa-f]{2}-){4})[0-9A-Fa-f]{2}(?![0-9A-Za-z_:-])"
+)
+
+
+# The literal in front lets the standard library skip to it.
+_MAC_HINTS = (re.compile(r":[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}:"), re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-"))
+
+
+def _macs(view: View) -> Iterator[Cut]:
+    for hint in _MAC_HINTS:
+        for found in hint.finditer(view.text, view.start, view.end):
+            match = _MAC.match(view.text, max(found.start() - 2, 0))
+            if match is not None and len(set(match.group())) > 2:
+                yield Cut(*match.span())
+
+
+_ANY_LETTER = r"\x80-\U0010FFFF"
+_ADDRESS = rf"0-9A-Za-z_.+%\-{_ANY_LETTER}"
+
+RULES = (
+    PackRule(
+        id="email",
+        title="E-mail addresses, internationalised ones too",
+        source="RFC 5321, RFC 6531",
+        pattern=rf"{_LOCAL_SPACED.pattern}@{_DOMAIN_SPACED.pattern}",
+        replacement="[REDACTED:email]",
+        search=_emails,
+        gate=holds("@"),
+        hint=r"[0-9A-Za-z_%+.\-\x80-\xff]@[0-9A-Za-z_\x80-\xff]",
+        held=rf"[{_ADDRESS}]+@[{_ADDRESS}]*",
+    ),
+    PackRule(
+        id="us_ssn",
+        title="US social security numbers",
+        source="SSA, POMS RM 10201.030",
+        pattern=_SSN.pattern,
+        replacement="[REDACTED:us_ssn]",
+        search=_ssns,
+        gate=holds_shape(b"00"),
+        hint=rf"[0-9]{{3}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{_SSN_CONTEXT.pattern})",
+        held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
+    ),
+    PackRule(
+        id="us_itin",
+        title="US individual taxpayer numbers",
+        source="IRS, Publication 1915",
+        pattern=_SSN.pattern,
+        replacement="[REDACTED:us_itin]",
+        search=_itins,
+        gate=holds_shape(b"00"),
+        hint=r"9[0-9]{2}[ \n-]\n?[0-9]{2}[ \n-]\n?[0-9]{4}",
+        held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
+    ),
+    PackRule(
+        id="phone",
+        title="Telephone numbers: with a country code, North American ones, others after a word for them",
+        source="ITU-T E.164; NANPA numbering plan",
+        pattern=_E164.pattern,
+        replacement="[REDACTED:phone]",
+        search=_phones,
+        gate=holds_shape(b"00"),
+        hint=(
+            r"\+[1-9][0-9 ()./-]{6}|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
+            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#]{0,4}[(]?0[0-9]"
+        ),
+        held=r"[+(0-9][0-9 ()./\-]{6,}",
+    ),
+    PackRule(
+        id="ipv4",
+        title="IPv4 addresses, but loopback and unspecified ones",
+        source="RFC 791; tested by the standard library's ipaddress",
+        pattern=_IPV4.pattern,
+        replacement="[REDACTED:ipv4]",
+        search=_ipv4s,
+        gate=holds_shape(b"0.0"),
+        hint=r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
+        held=r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}",
+    ),
+    PackRule(
+        id="ipv6",
+        title="IPv6 addresses, but loopback and unspecified ones",
+        source="RFC 4291; tested by the standard library's ipaddress",
+        pattern=_IPV6.pattern,
+        replacement="[REDACTED:ipv6]",
+        search=_ipv6s,
+        gate=holds(":"),
+        hint=r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{0,4}:|:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]",
+        held=r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]*",
+    ),
+    PackRule(
+        id="mac",
+        title="MAC addresses",
+        source="IEEE 802; EUI-48",
+        pattern=_MAC.pattern,
+        replacement="[REDACTED:mac]",
+        search=_macs,
+        gate=always,
+        hint=r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]",
+        held=r"[0-9A-Fa-f]{2}(?:[:\-][0-9A-Fa-f]{2}){5}",
+    ),
+)

@@ -1,0 +1,484 @@
+"""Rules for credentials: keys with a known prefix, key blocks, and values behind a telling name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tramapy.dlp.checks import (
+    is_basic_credential,
+    is_mixed,
+    is_password,
+    is_placeholder,
+    is_secret,
+    is_token,
+)
+from tramapy.dlp.pack_rule import Check, Cut, PackRule, Search, always, cut_at, holds, literals, words
+from tramapy.dlp.view import View
+
+__all__ = ["RULES"]
+
+_FREE = r"(?<![0-9A-Za-z])"
+_FREE_OF_DASHES = r"(?<![0-9A-Za-z_-])"
+
+
+_STARTS = re.compile(
+    r"AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt)-|xox[abeoprs]|xapp-"
+    r"|[sr]k_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ"
+)
+
+
+def _holds_token(view: View) -> bool:
+    return bool(view.tokens(_STARTS))
+
+
+def _tokens(starts: tuple[str, ...], pattern: re.Pattern[str], check: Check | None) -> Search:
+    def search(view: View) -> Iterator[Cut]:
+        found = view.tokens(_STARTS)
+        for start in starts:
+            for place in found.get(start, ()):
+                yield from cut_at(view.text, pattern, place, check)
+
+    return search
+
+
+def _either_case(word: str) -> str:
+    """Write a word for our dialect, where a part of a pattern cannot ignore case."""
+    return "".join(
+        f"[{letter}{letter.upper()}]" if letter.isalpha() else re.escape(letter) for letter in word
+    )
+
+
+def _token(
+    rule_id: str,
+    title: str,
+    source: str,
+    starts: tuple[str, ...],
+    pattern: str,
+    *,
+    tail: str = r"[0-9A-Za-z_\-]",
+    is_open: bool = True,
+    held: str | None = None,
+    body: str | None = None,
+    check: Check | None = is_token,
+) -> PackRule:
+    """Make the rule for a token that begins with one of some literals.
+
+    Args:
+        rule_id: The rule's id.
+        title: What it finds.
+        source: Where the form is documented.
+        starts: The literals.
+        pattern: What is matched from a literal on.
+        tail: The characters that such a token goes on with.
+        is_open: Whether it has no longest length.
+        held: What a stream holds back, where the literals and such characters do not say it.
+        body: How such a token goes on, where that is not said by these characters.
+        check: Tells whether it is one.
+    """
+    prefix = "|".join(map(re.escape, starts))
+    return PackRule(
+        id=rule_id,
+        title=title,
+        source=source,
+        pattern=pattern,
+        replacement=f"[REDACTED:{rule_id}]",
+        search=_tokens(starts, re.compile(pattern), check),
+        gate=_holds_token,
+        hint=prefix,
+        held=held or f"(?:{prefix}){tail}{{8,}}",
+        body=re.compile(body or f"{tail}*") if is_open else None,
+    )
+
+
+_PEM = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[0-9A-Za-z,. -]{0,80}\n)*"
+    r"(?:\s{0,4}[0-9A-Za-z+/=]{16,})*"
+    r"(?:\s{0,4}=?[0-9A-Za-z+/=]{1,15})?"
+    r"(?:\s{0,4}-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
+)
+_PEM_BODY = re.compile(
+    r"[0-9A-Za-z+/=]*(?:\s{0,4}[0-9A-Za-z+/=]{16,})*(?:\s{0,4}=?[0-9A-Za-z+/=]{1,15})?"
+    r"(?:\s{0,4}-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
+)
+
+
+def _pem_blocks(view: View) -> Iterator[Cut]:
+    for place in view.places_of("-----BEGIN "):
+        match = _PEM.match(view.text, place)
+        if match is not None:
+            yield Cut(*match.span())
+
+
+_WEBHOOK = re.compile(
+    r"https://hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[0-9A-Za-z_/+-]{16,}"
+)
+_BEARER = re.compile(
+    rf"{_FREE}bearer(?:[ \t]{{1,4}}|[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?)(?P<cut>[0-9A-Za-z._~+/-]{{16,}}={{0,2}})",
+    re.IGNORECASE,
+)
+_BASIC = re.compile(rf"{_FREE}basic[ \t]{{1,4}}(?P<cut>[0-9A-Za-z+/]{{8,}}={{0,2}})", re.IGNORECASE)
+
+
+def _is_bearer(value: str) -> bool:
+    return not is_placeholder(value) and is_mixed(value)
+
+
+_URL_PASSWORD = re.compile(
+    r"://[^\s/?#:@\"'<>]{0,128}:(?P<cut>[^\s/\"'<>]{1,256})@(?=[0-9A-Za-z\[_-])", re.IGNORECASE
+)
+
+
+def _is_url_password(value: str) -> bool:
+    return not is_placeholder(value) or value.lower() in ("password", "secret", "pass")
+
+
+_URL_KEY_NAMES = (
+    r"(?:[a-z]{0,12}[_-]?api[_-]?key|x-api-key|[a-z]{0,12}[_-]?token|auth|key|sig|signature|x-amz-signature|"
+    r"(?:client[_-]?)?secret|password|passwd|pwd|code|access[_-]?key)"
+)
+_URL_KEY = re.compile(
+    rf"[?&]{_URL_KEY_NAMES}=(?P<cut>[^\s&#\"'<>`)\]}}]{{8,512}})(?![^\s&#\"'<>`)\]}}])", re.IGNORECASE
+)
+
+
+def _url_keys(view: View) -> Iterator[Cut]:
+    text = view.text
+    for mark in ("?", "&"):
+        for place in view.places_of(mark):
+            match = _URL_KEY.match(text, place)
+            if match is not None and _is_url_key(match):
+                yield Cut(*match.span("cut"))
+
+
+def _is_url_key(match: re.Match[str]) -> bool:
+    value = match.group("cut")
+    if is_placeholder(value) or value.isdigit():
+        return False
+    name = match.group()[1 : match.start("cut") - match.start() - 1].lower()
+    if name in ("key", "code", "auth"):
+        return len(value) >= 16 and is_mixed(value)
+    return "pass" in name or "pwd" in name or is_mixed(value)
+
+
+_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "pwd")
+_OF_ANOTHER_KIND = (
+    r"(?:[_-]?(?:names?|ids?|type|counts?|len(?:gth)?|size|limits?|max|min|url|uri|path|file|dir|ttl|expir\w*|exp|field|label|"
+    r"hints?|policy|arn|version|env|var(?:iable)?|ref(?:erence)?|error|status|usage|budget|used|index|format|prefix|suffix|"
+    r"manager|store|provider|endpoint|mask\w*|reset\w*|strength|rules?|regex|pattern|column|input|prompt|placeholder|class|"
+    r"required|enabled|valid\w*)(?![a-z0-9]))"
+)
+_SEPARATOR = (
+    r"(?:[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|==?|:)[ \t]{0,4}"
+    r"|[ \t]{1,3}is[ \t]{0,3}:?[ \t]{1,3}|[ \t]{1,3}(?:to|=)[ \t]{1,3})"
+)
+_VALUE = (
+    r"(?:\"(?P<d>[^\"\n]{1,256})\"|'(?P<s>[^'\n]{1,256})'|`(?P<b>[^`\n]{1,256})`"
+    r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]+)(?P<after>[(\[]?))"
+)
+_KEYS = ("api", "access", "account", "private", "auth", "encryption", "signing", "client", "license")
+_SECRET_NAMES = (
+    "secret",
+    "token",
+    "credential",
+    *(f"{key}{joint}key" for key in _KEYS for joint in ("", "_", "-", " ")),
+)
+_BEFORE_KEY = "|".join(f"(?<={key})|(?<={key}[ _-])" for key in _KEYS)
+_VALUE_BODY = re.compile(r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:])?")
+_NAMED = {
+    kind: re.compile(
+        rf"(?:{names})(?!s?[a-z])(?!{_OF_ANOTHER_KIND})"
+        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}})(?P<sep>{_SEPARATOR}){_VALUE}",
+        re.IGNORECASE,
+    )
+    for kind, names in (
+        ("password", "|".join(_PASSWORD_NAMES)),
+        ("secret", f"secret|token|credential|(?:{_BEFORE_KEY})key"),
+    )
+}
+_ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
+_WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
+_ENDS = ".,!?:"
+
+
+def _holds_separator(view: View) -> bool:
+    return "=" in view.part or ":" in view.part or " is " in view.part or " to " in view.part
+
+
+class _NamedValues:
+    """Find the values of names such as `DB_PASSWORD=` or `"clientSecret": `."""
+
+    def __init__(self, kind: str, roots: tuple[str, ...]) -> None:
+        self._roots = roots
+        self._pattern = _NAMED[kind]
+        self._is_password = kind == "password"
+
+    def __call__(self, view: View) -> Iterator[Cut]:
+        lower = view.lower
+        for name in self._roots:
+            if name in lower:
+                for place in view.places_of_word(name):
+                    match = self._pattern.match(view.text, place)
+                    if match is not None:
+                        yield from self._value(match)
+
+    def _value(self, match: re.Match[str]) -> Iterator[Cut]:
+        if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
+            return
+        quoted = next((name for name in ("d", "s", "b") if match.group(name) is not None), None)
+        name = quoted or "u"
+        value = match.group(name)
+        start, end = match.span(name)
+        if quoted is None:
+            if match.group("after"):
+                return
+            stripped = value.rstrip(_ENDS)
+            end -= len(value) - len(stripped)
+            value = stripped
+        if value and (self._is_word(match, value, quoted) if self._is_password else is_secret(value)):
+            yield Cut(start, end)
+
+    def _is_word(self, match: re.Match[str], value: str, quoted: str | None) -> bool:
+        """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
+        if not is_password(value):
+            return False
+        separator = match.group("sep")
+        is_prose = (
+            "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
+        )
+        return not (is_prose and _WORDS_ONLY.match(value))
+
+
+def _hint_of(names: tuple[str, ...]) -> str:
+    name = "|".join(names)
+    return rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'\]]{{0,2}}[ \t]{{0,4}}(?:[:=]|(?i:is|to)[ \t:])"
+
+
+def _held_name(names: tuple[str, ...]) -> str:
+    name = "|".join(_either_case(name) for name in names)
+    separator = r"""["'\]]{0,2}[ \t]{0,4}(?::=|=>|==?|:|[iI][sS]|[tT][oO])[ \t]{0,4}:?[ \t]{0,4}"""
+    value = r"""(?:"[^"\n]{4,}|'[^'\n]{4,}|`[^`\n]{4,}|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
+    return f"(?:{name})[0-9A-Za-z_.\\-]*{separator}{value}"
+
+
+_AWS_SECRET = re.compile(
+    r"(?:secret[_ -]?access[_ -]?key|aws[_ -]?secret[_ -]?key|aws[_ -]?secret)"
+    r"[\"'\]]{0,2}[ \t]{0,4}(?:[:=]|=>|is)[ \t]{0,4}[\"']?"
+    r"(?P<cut>[0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
+    re.IGNORECASE,
+)
+
+RULES = (
+    _token(
+        "aws_access_key",
+        "AWS access key ids",
+        "AWS IAM, unique identifiers",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        rf"{_FREE}(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{{16}}(?![0-9A-Za-z])",
+        tail=r"[0-9A-Z]",
+        is_open=False,
+        check=None,
+    ),
+    PackRule(
+        id="aws_secret_key",
+        title="AWS secret access keys behind their name",
+        source="AWS, security credentials",
+        pattern=_AWS_SECRET.pattern,
+        replacement="[REDACTED:aws_secret_key]",
+        search=words(("secret",), _AWS_SECRET),
+        gate=_holds_separator,
+        hint=r"(?i:secret[_ -]?access[_ -]?key|aws[_ -]?secret)",
+        held=_held_name(("secret", "secret access key", "secretaccesskey", "aws secret key", "aws secret")),
+    ),
+    _token(
+        "github_token",
+        "GitHub tokens",
+        "GitHub, token formats",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        rf"{_FREE}(?:gh[pousr]_[0-9A-Za-z]{{36,}}|github_pat_[0-9A-Za-z_]{{40,}})",
+    ),
+    _token(
+        "gitlab_token",
+        "GitLab tokens",
+        "GitLab, token overview",
+        ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "glimt-"),
+        rf"{_FREE}gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt)-[0-9A-Za-z_.-]{{19,}}[0-9A-Za-z_-]",
+        tail=r"[0-9A-Za-z_.\-]",
+    ),
+    _token(
+        "slack_token",
+        "Slack tokens",
+        "Slack, token types",
+        ("xoxb", "xoxp", "xoxa", "xoxe", "xoxo", "xoxr", "xoxs", "xapp-"),
+        rf"{_FREE}(?:xox[abeoprs]-|xoxe\.xox[bp]-|xapp-[0-9]-)[0-9A-Za-z-]{{10,}}",
+        tail=r"[0-9A-Za-z.\-]",
+    ),
+    PackRule(
+        id="slack_webhook",
+        title="Slack webhook addresses",
+        source="Slack, incoming webhooks",
+        pattern=_WEBHOOK.pattern,
+        replacement="[REDACTED:slack_webhook]",
+        search=literals(("https://hooks.slack",), _WEBHOOK),
+        gate=holds("hooks.slack"),
+        hint=r"https://hooks\.slack",
+        held=r"https://hooks\.slack[0-9A-Za-z_/+.\-]*",
+        body=re.compile(r"[0-9A-Za-z_/+-]*"),
+    ),
+    _token(
+        "stripe_key",
+        "Stripe secret keys",
+        "Stripe, API keys",
+        ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
+        rf"{_FREE}(?:[sr]k_(?:live|test)_|whsec_)[0-9A-Za-z]{{10,}}",
+        tail=r"[0-9A-Za-z]",
+    ),
+    _token(
+        "anthropic_key",
+        "Anthropic keys",
+        "Anthropic, API keys",
+        ("sk-",),
+        rf"{_FREE}sk-ant-[0-9A-Za-z_-]{{20,}}",
+    ),
+    _token(
+        "openai_key",
+        "OpenAI keys, and those of services that write them alike",
+        "OpenAI, API keys",
+        ("sk-",),
+        rf"{_FREE}(?:sk-[0-9A-Za-z]{{20,}}|sk-(?:proj|svcacct|admin|or-v1|lf|[a-z]{{2,8}})-(?=[0-9A-Za-z_-]{{0,40}}[0-9])[0-9A-Za-z_-]{{20,}})",
+    ),
+    _token(
+        "google_key",
+        "Google API keys and OAuth secrets",
+        "Google Cloud, API keys",
+        ("AIza", "GOCSPX-", "ya29."),
+        rf"{_FREE_OF_DASHES}(?:AIza[0-9A-Za-z_-]{{35}}|GOCSPX-[0-9A-Za-z_-]{{24,}}|ya29\.[0-9A-Za-z_-]{{20,}})",
+        tail=r"[0-9A-Za-z_.\-]",
+        is_open=False,
+        check=None,
+    ),
+    _token(
+        "huggingface_token",
+        "Hugging Face tokens",
+        "Hugging Face, user access tokens",
+        ("hf_", "api_org_"),
+        rf"{_FREE}(?:hf|api_org)_[0-9A-Za-z]{{30,}}",
+        tail=r"[0-9A-Za-z]",
+    ),
+    _token(
+        "package_registry_token",
+        "npm, PyPI and RubyGems tokens",
+        "npm, access tokens; PyPI, API tokens; RubyGems, API keys",
+        ("npm_", "pypi-", "rubygems_"),
+        rf"{_FREE}(?:npm_[0-9A-Za-z]{{36,}}|pypi-[0-9A-Za-z_-]{{32,}}|rubygems_[0-9a-f]{{48,}})",
+    ),
+    _token(
+        "sendgrid_key",
+        "SendGrid keys",
+        "Twilio SendGrid, API keys",
+        ("SG.",),
+        rf"{_FREE}SG\.[0-9A-Za-z_-]{{16,32}}\.[0-9A-Za-z_-]{{16,}}",
+        tail=r"[0-9A-Za-z_.\-]",
+        check=None,
+    ),
+    _token(
+        "jwt",
+        "JSON web tokens",
+        "RFC 7519",
+        ("eyJ",),
+        rf"{_FREE_OF_DASHES}eyJ[0-9A-Za-z_-]{{10,1000}}\.eyJ[0-9A-Za-z_-]{{4,}}(?:\.[0-9A-Za-z_-]+)*",
+        body=r"[0-9A-Za-z_-]*(?:\.[0-9A-Za-z_-]+)*",
+        held=r"eyJ[0-9A-Za-z_\-]{10,}\.eyJ[0-9A-Za-z_.\-]*",
+        check=None,
+    ),
+    PackRule(
+        id="private_key",
+        title="Private key blocks, truncated ones too",
+        source="RFC 7468, RFC 1421, RFC 4880",
+        pattern=_PEM.pattern,
+        replacement="[REDACTED:private_key]",
+        search=_pem_blocks,
+        gate=holds("-----BEGIN "),
+        hint=r"-----BEGIN ",
+        held=(
+            r"-----BEGIN [0-9A-Z ]*-----"
+            r"(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[0-9A-Za-z,. \-]*\n)*"
+            r"[0-9A-Za-z+/=\s]*(?:-{1,5}(?:END)?[0-9A-Z ]*-{0,5})?"
+        ),
+        body=_PEM_BODY,
+    ),
+    PackRule(
+        id="bearer_token",
+        title="Bearer tokens",
+        source="RFC 6750",
+        pattern=_BEARER.pattern,
+        replacement="[REDACTED:bearer_token]",
+        search=words(("bearer",), _BEARER, _is_bearer),
+        gate=always,
+        hint=r"(?i:bearer)[\"' \t:=]",
+        held=rf"""{_either_case("bearer")}["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?[0-9A-Za-z._~+/=\-]{{16,}}""",
+        body=re.compile(r"[0-9A-Za-z._~+/-]*={0,2}"),
+    ),
+    PackRule(
+        id="basic_auth",
+        title="Basic credentials",
+        source="RFC 7617",
+        pattern=_BASIC.pattern,
+        replacement="[REDACTED:basic_auth]",
+        search=words(("basic",), _BASIC, is_basic_credential),
+        gate=always,
+        hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}",
+        held=rf"{_either_case('basic')}[ \t]{{0,4}}[0-9A-Za-z+/=]{{8,}}",
+        body=re.compile(r"[0-9A-Za-z+/]*={0,2}"),
+    ),
+    PackRule(
+        id="url_password",
+        title="Passwords in URLs",
+        source="RFC 3986, 3.2.1",
+        pattern=_URL_PASSWORD.pattern,
+        replacement="[REDACTED:url_password]",
+        search=literals(("://",), _URL_PASSWORD, _is_url_password),
+        gate=holds("@"),
+        hint=r"://[^ \n\r\t/?#:@\"'<>]{0,128}:",
+        held=r"""://[^\s/?#:@"'<>]*:[^\s/"'<>]*@[^\s/"'<>]*""",
+    ),
+    PackRule(
+        id="url_key",
+        title="Keys and tokens in the query of an URL",
+        source="OWASP, information exposure through query strings",
+        pattern=_URL_KEY.pattern,
+        replacement="[REDACTED:url_key]",
+        search=_url_keys,
+        gate=holds("="),
+        hint=rf"[?&](?i:{_URL_KEY_NAMES})=",
+        held=r"""[?&][A-Za-z_\-]{1,40}=[^\s&#"'<>`)\]}]{8,}""",
+        is_checked=False,
+    ),
+    PackRule(
+        id="password",
+        title="Passwords behind their name, in connection strings too",
+        source="OWASP, use of hard-coded password",
+        pattern=_NAMED["password"].pattern,
+        replacement="[REDACTED:password]",
+        search=_NamedValues("password", ("pass", "pwd")),
+        gate=_holds_separator,
+        hint=_hint_of(_PASSWORD_NAMES),
+        held=_held_name(_PASSWORD_NAMES),
+        body=_VALUE_BODY,
+        is_checked=False,
+    ),
+    PackRule(
+        id="secret",
+        title="Keys, tokens and secrets of unknown form behind their name",
+        source="OWASP, use of hard-coded credentials",
+        pattern=_NAMED["secret"].pattern,
+        replacement="[REDACTED:secret]",
+        search=_NamedValues("secret", ("secret", "token", "key", "credential")),
+        gate=_holds_separator,
+        hint=_hint_of(_SECRET_NAMES),
+        held=_held_name(_SECRET_NAMES),
+        body=_VALUE_BODY,
+        is_checked=False,
+    ),
+)

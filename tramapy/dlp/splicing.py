@@ -1,0 +1,79 @@
+"""`Splicer`: put replacements into a text, piece by piece, and count them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tramapy.dlp.claims import Claim
+from tramapy.dlp.json_place import JsonPlace
+from tramapy.dlp.operators import Operators
+from tramapy.dlp.replacement import shows_match_error
+from tramapy.dlp.rules import DlpRule
+from tramapy.hooks.dlp import DlpRedaction
+
+__all__ = ["CONTINUES", "Splicer"]
+
+CONTINUES = -1
+"""The rank of a cut that goes on with the one before it, whose replacement is out already."""
+
+
+class Splicer:
+    """Builds one sanitized text.
+
+    Args:
+        rules: A claim names its rule by its place.
+        operators: Make the replacements.
+    """
+
+    __slots__ = ("_counts", "_json", "_operators", "_rules")
+
+    def __init__(self, rules: Sequence[DlpRule], operators: Operators) -> None:
+        self._rules = rules
+        self._operators = operators
+        self._json = JsonPlace()
+        self._counts: dict[int, int] = {}
+
+    @property
+    def redactions(self) -> tuple[DlpRedaction, ...]:
+        """What was replaced so far, in the order of the rules."""
+        return tuple(
+            DlpRedaction(self._rules[rank].id, count) for rank, count in sorted(self._counts.items())
+        )
+
+    def splice(self, text: str, cuts: Iterable[Claim], start: int = 0) -> str:
+        """Return a piece of the text with replacements.
+
+        Args:
+            text: The piece; the pieces follow one another.
+            cuts: Those inside of it, united and in order, as places in the whole text.
+            start: Where the piece begins in the whole text.
+
+        Raises:
+            DlpInspectionError: A rule blocks, or its replacement would show what it replaces.
+        """
+        pieces: list[str] = []
+        done = 0
+        for cut in cuts:
+            first, last = cut.start - start, cut.end - start
+            pieces.append(self._kept(text[done:first]))
+            pieces.append(self._replaced(cut.rank, text[first:last]))
+            done = last
+        pieces.append(self._kept(text[done:] if done else text))
+        return "".join(pieces)
+
+    def _kept(self, text: str) -> str:
+        self._json.read(text)
+        return text
+
+    def _replaced(self, rank: int, matched: str) -> str:
+        if rank == CONTINUES:
+            self._json.read(matched)
+            return ""
+        rule = self._rules[rank]
+        replacement = self._operators.replacement(rule.id, rule.action, rule.replacement, matched)
+        if matched.casefold() in replacement.casefold():
+            raise shows_match_error(rule.id)
+        self._counts[rank] = self._counts.get(rank, 0) + 1
+        fitted = self._json.fit(replacement, matched)
+        self._json.read(matched)
+        return fitted
