@@ -17,6 +17,7 @@ class Case:
         text: The text.
         redacted: None of them survives.
         kept: All of them stay.
+        report: The public report of a leak or a damage of this form elsewhere.
     """
 
     id: str
@@ -24,6 +25,12 @@ class Case:
     text: str
     redacted: tuple[str, ...]
     kept: tuple[str, ...]
+    report: str = ""
+
+    @property
+    def label(self) -> str:
+        """The number, and the report."""
+        return f"{self.id} {self.report}".strip()
 
 
 _PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -38,10 +45,29 @@ CASES = (
     ),
     Case("dlp-003", "credit_card", "pan 4111111111111111 end", ("4111111111111111",), ("pan ", " end")),
     Case(
-        "dlp-004", "credit_card", "Amex on file: 378282246310005", ("378282246310005",), ("Amex on file: ",)
+        "dlp-004",
+        "credit_card",
+        "Amex on file: 378282246310005",
+        ("378282246310005",),
+        ("Amex on file: ",),
+        report="langchain-ai/langchain#40000",
     ),
-    Case("dlp-007", "credit_card", "old visa 4222222222222 ok", ("4222222222222",), ("old visa ", " ok")),
-    Case("dlp-008", "credit_card", "MC 2-series 2223003122003222", ("2223003122003222",), ("MC 2-series ",)),
+    Case(
+        "dlp-007",
+        "credit_card",
+        "old visa 4222222222222 ok",
+        ("4222222222222",),
+        ("old visa ", " ok"),
+        report="langchain-ai/langchain#33924",
+    ),
+    Case(
+        "dlp-008",
+        "credit_card",
+        "MC 2-series 2223003122003222",
+        ("2223003122003222",),
+        ("MC 2-series ",),
+        report="data-privacy-stack/presidio#2075",
+    ),
     Case(
         "dlp-010",
         "credit_card",
@@ -50,24 +76,47 @@ CASES = (
         ("JCB ", " / Discover "),
     ),
     Case("dlp-012", "none", "ref 4111 1111 1111 1112", (), ("4111 1111 1111 1112",)),
-    Case("dlp-015", "none", "at_millis=1700000000004 done", (), ("1700000000004",)),
+    Case(
+        "dlp-015",
+        "none",
+        "at_millis=1700000000004 done",
+        (),
+        ("1700000000004",),
+        report="tinyhumansai/tinycortex#154",
+    ),
     Case(
         "dlp-017",
         "none",
         "file 20260823000001_reap_stale.sql was applied",
         (),
         ("20260823000001_reap_stale.sql",),
+        report="garrytan/gstack#2681",
     ),
-    Case("dlp-018", "none", "access 1548138160707 GET /index", (), ("1548138160707",)),
+    Case(
+        "dlp-018",
+        "none",
+        "access 1548138160707 GET /index",
+        (),
+        ("1548138160707",),
+        report="pii-shield/pii-shield#209",
+    ),
     Case(
         "dlp-020",
         "none",
         "id 47223179-9330-4259-b66c-f2db26efb20c",
         (),
         ("47223179-9330-4259-b66c-f2db26efb20c",),
+        report="philterd/phileas#120",
     ),
     Case("dlp-022", "none", "sha 4111111111111111deadbeef", (), ("4111111111111111deadbeef",)),
-    Case("dlp-023", "credit_card", "2026 4111 1111 1111 1111", ("4111 1111 1111 1111",), ("2026 ",)),
+    Case(
+        "dlp-023",
+        "credit_card",
+        "2026 4111 1111 1111 1111",
+        ("4111 1111 1111 1111",),
+        ("2026 ",),
+        report="vectorize-io/hindsight#4333",
+    ),
     Case(
         "dlp-024",
         "credit_card",
@@ -75,8 +124,22 @@ CASES = (
         ("4111 1111 1111 1111",),
         (" trailing",),
     ),
-    Case("dlp-025", "credit_card", "pay 4111111111111111 now", ("4111111111111111",), ("pay ", " now")),
-    Case("dlp-026", "none", "odd 41 11 11 11 11 11 11 11 groups", (), ("41 11 11 11 11 11 11 11",)),
+    Case(
+        "dlp-025",
+        "credit_card",
+        "pay 4111111111111111 now",
+        ("4111111111111111",),
+        ("pay ", " now"),
+        report="shisa-ai/shisad#116",
+    ),
+    Case(
+        "dlp-026",
+        "none",
+        "odd 41 11 11 11 11 11 11 11 groups",
+        (),
+        ("41 11 11 11 11 11 11 11",),
+        report="zendesk/credit_card_sanitizer#29",
+    ),
     Case(
         "dlp-027",
         "credit_card",
@@ -102,6 +165,7 @@ CASES = (
             "\uff14\uff11\uff11\uff11 \uff11\uff11\uff11\uff11 \uff11\uff11\uff11\uff11 \uff11\uff11\uff11\uff11",
         ),
         (),
+        report="openai/openai-guardrails-python#40",
     ),
     Case(
         "dlp-033",
@@ -109,19 +173,43 @@ CASES = (
         "4111\u200b1111\u200b1111\u200b1111 ok",
         ("4111\u200b1111\u200b1111\u200b1111",),
         (" ok",),
+        report="openai/openai-guardrails-python#40",
     ),
     Case("dlp-039", "us_ssn", "ssn 123 45 6789", ("123 45 6789",), ("ssn ",)),
     Case(
         "dlp-040", "us_ssn", "social security number 123456789", ("123456789",), ("social security number ",)
     ),
     Case("dlp-041", "none", "batch 123456789 shipped", (), ("123456789",)),
-    Case("dlp-042", "none", "078-05112 and 07805-112", (), ("078-05112", "07805-112")),
+    Case(
+        "dlp-042",
+        "none",
+        "078-05112 and 07805-112",
+        (),
+        ("078-05112", "07805-112"),
+        report="data-privacy-stack/presidio#362",
+    ),
     Case("dlp-043", "none", "id 000-12-3456", (), ("000-12-3456",)),
-    Case("dlp-045", "none", "id 900-12-3456", (), ("900-12-3456",)),
+    Case(
+        "dlp-045", "none", "id 900-12-3456", (), ("900-12-3456",), report="data-privacy-stack/presidio#2275"
+    ),
     Case("dlp-047", "none", "id 123-00-4567", (), ("123-00-4567",)),
     Case("dlp-048", "none", "id 123-45-0000", (), ("123-45-0000",)),
-    Case("dlp-049", "us_itin", "my SSN is 987-65-4321", ("987-65-4321",), ("my SSN is ",)),
-    Case("dlp-050", "us_ssn", "SSN 123\u201345\u20136789", ("123\u201345\u20136789",), ("SSN ",)),
+    Case(
+        "dlp-049",
+        "us_itin",
+        "my SSN is 987-65-4321",
+        ("987-65-4321",),
+        ("my SSN is ",),
+        report="data-privacy-stack/presidio#2074",
+    ),
+    Case(
+        "dlp-050",
+        "us_ssn",
+        "SSN 123\u201345\u20136789",
+        ("123\u201345\u20136789",),
+        ("SSN ",),
+        report="RPBLC-hq/DAM#10",
+    ),
     Case("dlp-053", "none", "part 1123-45-67890", (), ("1123-45-67890",)),
     Case("dlp-054", "us_ssn", "SSN 123-45-\n6789", ("123-45-\n6789",), ("SSN ",)),
     Case(
@@ -130,6 +218,7 @@ CASES = (
         "\U0001f600\U0001f600 SSN 123-45-6789!",
         ("123-45-6789",),
         ("\U0001f600\U0001f600 SSN ", "!"),
+        report="sgasser/pasteguard#145",
     ),
     Case("dlp-056", "email", "Write to alice@example.com.", ("alice@example.com",), ("Write to ", ".")),
     Case(
@@ -140,7 +229,12 @@ CASES = (
         ("(", ")"),
     ),
     Case(
-        "dlp-060", "email", "j\xfcrgen@b\xfccher.example today", ("j\xfcrgen@b\xfccher.example",), (" today",)
+        "dlp-060",
+        "email",
+        "j\xfcrgen@b\xfccher.example today",
+        ("j\xfcrgen@b\xfccher.example",),
+        (" today",),
+        report="data-privacy-stack/presidio#2077",
     ),
     Case(
         "dlp-062",
@@ -148,9 +242,15 @@ CASES = (
         "https://example.com/?user=joe@example.com&x=1",
         ("joe@example.com",),
         ("https://example.com/?user=", "&x=1"),
+        report="openai/openai-guardrails-python#40",
     ),
     Case(
-        "dlp-064", "email", "vic\u200btim@example.com replied", ("vic\u200btim@example.com",), (" replied",)
+        "dlp-064",
+        "email",
+        "vic\u200btim@example.com replied",
+        ("vic\u200btim@example.com",),
+        (" replied",),
+        report="thesongzhu/Friday#1618",
     ),
     Case(
         "dlp-065",
@@ -171,10 +271,16 @@ CASES = (
         "guid 110bcd25-a55d-453a-8046-1297901ea002",
         (),
         ("110bcd25-a55d-453a-8046-1297901ea002",),
+        report="data-privacy-stack/presidio#71",
     ),
-    Case("dlp-078", "none", "created_at 1755302400", (), ("1755302400",)),
+    Case("dlp-078", "none", "created_at 1755302400", (), ("1755302400",), report="theopenco/llmgateway#3641"),
     Case(
-        "dlp-080", "none", "released 2024-07-28, port 8080, price $4500", (), ("2024-07-28", "8080", "$4500")
+        "dlp-080",
+        "none",
+        "released 2024-07-28, port 8080, price $4500",
+        (),
+        ("2024-07-28", "8080", "$4500"),
+        report="Pulsefy/Soter#874",
     ),
     Case(
         "dlp-082",
@@ -183,21 +289,50 @@ CASES = (
         ("GB82 WEST 1234 5698 7654 32",),
         ("IBAN ", " please"),
     ),
-    Case("dlp-086", "iban", "IBAN DE89370400440532013000 FAILED", ("DE89370400440532013000",), (" FAILED",)),
-    Case("dlp-087", "iban", "GB82 WEST 1234 5698 7654 32 fail", ("GB82 WEST 1234 5698 7654 32",), (" fail",)),
-    Case("dlp-088", "iban", "IBAN: AT611904300234573201", ("AT611904300234573201",), ("IBAN: ",)),
+    Case(
+        "dlp-086",
+        "iban",
+        "IBAN DE89370400440532013000 FAILED",
+        ("DE89370400440532013000",),
+        (" FAILED",),
+        report="data-privacy-stack/presidio#806",
+    ),
+    Case(
+        "dlp-087",
+        "iban",
+        "GB82 WEST 1234 5698 7654 32 fail",
+        ("GB82 WEST 1234 5698 7654 32",),
+        (" fail",),
+        report="data-privacy-stack/presidio#1795",
+    ),
+    Case(
+        "dlp-088",
+        "iban",
+        "IBAN: AT611904300234573201",
+        ("AT611904300234573201",),
+        ("IBAN: ",),
+        report="data-privacy-stack/presidio#197",
+    ),
     Case("dlp-089", "none", "GB82 WEST 1234 5698 7654 33", (), ("GB82 WEST 1234 5698 7654 33",)),
     Case("dlp-090", "none", "part AB12 CDEF 3456 GHIJ", (), ("AB12 CDEF 3456 GHIJ",)),
     Case("dlp-091", "ipv4", "from 203.0.113.7 at noon", ("203.0.113.7",), ("from ", " at noon")),
     Case("dlp-092", "ipv4", "203.0.113.7:8443", ("203.0.113.7",), (":8443",)),
     Case("dlp-094", "none", "v10.4.22.1 released", (), ("v10.4.22.1",)),
-    Case("dlp-096", "none", "bind 0.0.0.0 or 127.0.0.1", (), ("0.0.0.0", "127.0.0.1")),
+    Case(
+        "dlp-096",
+        "none",
+        "bind 0.0.0.0 or 127.0.0.1",
+        (),
+        ("0.0.0.0", "127.0.0.1"),
+        report="speakeasy-api/gram#2915",
+    ),
     Case(
         "dlp-097",
         "ipv6",
         "host 2001:db8:85a3::8a2e:370:7334 up",
         ("2001:db8:85a3::8a2e:370:7334",),
         ("host ", " up"),
+        report="data-privacy-stack/presidio#958",
     ),
     Case(
         "dlp-098",
@@ -205,9 +340,19 @@ CASES = (
         "2001:0db8:0000:0000:0000:0567:5673:23b5",
         ("2001:0db8:0000:0000:0000:0567:5673:23b5",),
         (),
+        report="data-privacy-stack/presidio#958",
     ),
-    Case("dlp-099", "none", "std::vector<int> v; a::b", (), ("std::vector<int> v; a::b",)),
-    Case("dlp-100", "none", "bed:: dead:: ad::", (), ("bed:: dead:: ad::",)),
+    Case(
+        "dlp-099",
+        "none",
+        "std::vector<int> v; a::b",
+        (),
+        ("std::vector<int> v; a::b",),
+        report="data-privacy-stack/presidio#1941",
+    ),
+    Case(
+        "dlp-100", "none", "bed:: dead:: ad::", (), ("bed:: dead:: ad::",), report="speakeasy-api/gram#2915"
+    ),
     Case("dlp-102", "mac", "eth0 00:00:5e:00:53:01 up", ("00:00:5e:00:53:01",), ("eth0 ", " up")),
     Case(
         "dlp-103",
@@ -225,6 +370,7 @@ CASES = (
         "AWS_SECRET_ACCESS_KEY=\x77JalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         ("\x77JalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",),
         ("AWS_SECRET_ACCESS_KEY=",),
+        report="Barnett-Studios/cxpak#111",
     ),
     Case(
         "dlp-108",
@@ -239,6 +385,7 @@ CASES = (
         "git revert a94a8fe5cca94a8fe5cca94a8fe5cca94a8fe5cc",
         (),
         ("a94a8fe5cca94a8fe5cca94a8fe5cca94a8fe5cc",),
+        report="theopenco/llmgateway#3641",
     ),
     Case(
         "dlp-110",
@@ -260,6 +407,7 @@ CASES = (
         "\x41KIAIOSFODNN7EXAMPLE then again \x41KIAIOSFODNN7EXAMPLE",
         ("\x41KIAIOSFODNN7EXAMPLE",),
         (" then again ",),
+        report="protectai/llm-guard#305",
     ),
     Case(
         "dlp-114",
@@ -267,6 +415,7 @@ CASES = (
         "SLACK_API_KEY: \x78oxb-000000000000-000000000000-EXAMPLE0EXAMPLE0EXAMPLE0",
         ("\x78oxb-000000000000-000000000000-EXAMPLE0EXAMPLE0EXAMPLE0",),
         ("SLACK_API_KEY: ",),
+        report="Yelp/detect-secrets#458",
     ),
     Case(
         "dlp-115",
@@ -274,6 +423,7 @@ CASES = (
         "SLACK_WEBHOOK: https://\x68ooks.slack.com/services/T00000000/B00000000/EXAMPLE0EXAMPLE0EXAMPLE0",
         ("https://\x68ooks.slack.com/services/T00000000/B00000000/EXAMPLE0EXAMPLE0EXAMPLE0",),
         ("SLACK_WEBHOOK: ",),
+        report="Yelp/detect-secrets#458",
     ),
     Case(
         "dlp-116",
@@ -316,6 +466,7 @@ CASES = (
         "<ta\x73k-notification-for-the-current-agent-run>",
         (),
         ("<ta\x73k-notification-for-the-current-agent-run>",),
+        report="BerriAI/litellm#39879",
     ),
     Case(
         "dlp-123",
@@ -323,6 +474,7 @@ CASES = (
         "My API key is tpuf_EXAMPLE0EXAMPL",
         ("tpuf_EXAMPLE0EXAMPL",),
         ("My API key is ",),
+        report="protectai/llm-guard#293",
     ),
     Case(
         "dlp-125",
@@ -330,6 +482,7 @@ CASES = (
         '{"private_key":"-----\x42EGIN PRIVATE KEY-----\\nEXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0\\n-----END PRIVATE KEY-----\\n"}',
         ("EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0",),
         ('{"private_key":"', '"}'),
+        report="Yelp/detect-secrets#35",
     ),
     Case(
         "dlp-126",
@@ -351,6 +504,7 @@ CASES = (
         "Authorization: Basic dXNlcjpleGFtcGxlLXBhc3M=",
         ("dXNlcjpleGFtcGxlLXBhc3M=",),
         ("Authorization: ",),
+        report="elizaOS/eliza#15348",
     ),
     Case(
         "dlp-130", "none", "the bearer of this letter may enter", (), ("the bearer of this letter may enter",)
@@ -361,6 +515,7 @@ CASES = (
         "postgres://app:example-pass@db.example.com:5432/x",
         ("example-pass",),
         ("postgres://", "@db.example.com:5432/x"),
+        report="trufflesecurity/trufflehog#4527",
     ),
     Case(
         "dlp-133",
@@ -369,13 +524,21 @@ CASES = (
         ("example-pass",),
         ("@cache.example.com:6379/0",),
     ),
-    Case("dlp-134", "none", "postgres://app@db.example.com/x", (), ("postgres://app@db.example.com/x",)),
+    Case(
+        "dlp-134",
+        "none",
+        "postgres://app@db.example.com/x",
+        (),
+        ("postgres://app@db.example.com/x",),
+        report="trufflesecurity/trufflehog#3886",
+    ),
     Case(
         "dlp-136",
         "connection_string",
         "Server=tcp:db.example.com,1433;User ID=app;Password=example-pass;Encrypt=True;",
         ("example-pass",),
         ("Server=tcp:db.example.com,1433", "Encrypt=True"),
+        report="trufflesecurity/trufflehog#3576",
     ),
     Case(
         "dlp-137",
@@ -383,26 +546,64 @@ CASES = (
         "Data Source=db.example.com;Uid=app;Pwd=ex@mple!pass;Encrypt=True",
         ("ex@mple!pass",),
         ("Data Source=db.example.com", "Encrypt=True"),
+        report="gitleaks/gitleaks#1715",
     ),
-    Case("dlp-138", "password", "password: 'Ex@mple-1234'", ("Ex@mple-1234",), ("password: '",)),
-    Case("dlp-139", "password", "DB_PASSWORD=example-pass-0001", ("example-pass-0001",), ("DB_PASSWORD=",)),
+    Case(
+        "dlp-138",
+        "password",
+        "password: 'Ex@mple-1234'",
+        ("Ex@mple-1234",),
+        ("password: '",),
+        report="gitleaks/gitleaks#805",
+    ),
+    Case(
+        "dlp-139",
+        "password",
+        "DB_PASSWORD=example-pass-0001",
+        ("example-pass-0001",),
+        ("DB_PASSWORD=",),
+        report="Barnett-Studios/cxpak#111",
+    ),
     Case(
         "dlp-140",
         "api_key_in_url",
         "https://api.example.com/v1?apiKey=EXAMPLE0EXAMPLE0&lang=en",
         ("EXAMPLE0EXAMPLE0",),
         ("https://api.example.com/v1?apiKey=", "&lang=en"),
+        report="gitleaks/gitleaks#1331",
     ),
-    Case("dlp-141", "none", 'password = os.getenv("DB_PASSWORD")', (), ('os.getenv("DB_PASSWORD")',)),
-    Case("dlp-143", "none", "token: \x67lpat-XXXXXXXXXXX-XXXXXXXX", (), ("\x67lpat-XXXXXXXXXXX-XXXXXXXX",)),
+    Case(
+        "dlp-141",
+        "none",
+        'password = os.getenv("DB_PASSWORD")',
+        (),
+        ('os.getenv("DB_PASSWORD")',),
+        report="gitleaks/gitleaks#575",
+    ),
+    Case(
+        "dlp-143",
+        "none",
+        "token: \x67lpat-XXXXXXXXXXX-XXXXXXXX",
+        (),
+        ("\x67lpat-XXXXXXXXXXX-XXXXXXXX",),
+        report="gitleaks/gitleaks#1579",
+    ),
     Case(
         "dlp-144",
         "none",
         'monkey = "banana-tree-house-01"; keyword = "Example_P2"',
         (),
         ("banana-tree-house-01", "Example_P2"),
+        report="gitleaks/gitleaks#1578",
     ),
-    Case("dlp-145", "none", 'LLM_SECRET_NAME = "EXAMPLE-GPT-API-KEY"', (), ("EXAMPLE-GPT-API-KEY",)),
+    Case(
+        "dlp-145",
+        "none",
+        'LLM_SECRET_NAME = "EXAMPLE-GPT-API-KEY"',
+        (),
+        ("EXAMPLE-GPT-API-KEY",),
+        report="gitleaks/gitleaks#1578",
+    ),
     Case("dlp-147", "none", "max_tokens: 4096, token_count=1234567", (), ("4096", "1234567")),
     Case(
         "dlp-148",
@@ -410,8 +611,16 @@ CASES = (
         "payload YWxpY2VAZXhhbXBsZS5jb20=",
         ("YWxpY2VAZXhhbXBsZS5jb20=",),
         ("payload ",),
+        report="openai/openai-guardrails-python#40",
     ),
-    Case("dlp-149", "encoded_email", "q=alice%40example.com&p=1", ("alice%40example.com",), ("q=", "&p=1")),
+    Case(
+        "dlp-149",
+        "encoded_email",
+        "q=alice%40example.com&p=1",
+        ("alice%40example.com",),
+        ("q=", "&p=1"),
+        report="openai/openai-guardrails-python#112",
+    ),
     Case(
         "dlp-150",
         "none",
@@ -425,6 +634,7 @@ CASES = (
         "password: alice@example.com-203.0.113.7-tail",
         ("alice@example.com-203.0.113.7-tail",),
         ("password: ",),
+        report="openlit/openlit#1429",
     ),
     Case(
         "dlp-153",
@@ -432,6 +642,7 @@ CASES = (
         "Order for 415-555-0132, please check the order.",
         ("415-555-0132",),
         (", please check the order.",),
+        report="BerriAI/litellm#42130",
     ),
     Case(
         "dlp-154",
@@ -439,6 +650,7 @@ CASES = (
         "Alex, alex@example.com, phone 415-555-0132.",
         ("alex@example.com", "415-555-0132"),
         ("Alex, ", ", phone ", "."),
+        report="BerriAI/litellm#24998",
     ),
     Case(
         "dlp-155",
@@ -446,6 +658,7 @@ CASES = (
         "Cafe\u0301 owner: alice@example.com, tel 415-555-0132",
         ("alice@example.com", "415-555-0132"),
         ("Cafe\u0301 owner: ",),
+        report="maziyarpanahi/openmed#563",
     ),
     Case(
         "dlp-157",
@@ -453,6 +666,7 @@ CASES = (
         "a@example.com, b@example.com; 203.0.113.7 & 123-45-6789",
         ("a@example.com", "b@example.com", "203.0.113.7", "123-45-6789"),
         (", ", "; ", " & "),
+        report="protectai/llm-guard#305",
     ),
     Case(
         "dlp-158",
@@ -469,6 +683,7 @@ CASES = (
         '{"args":{"note":"ssn 123-45-6789","list":["a@example.com",7]}}',
         ("123-45-6789", "a@example.com"),
         ('"args"', '"note"', "7]}}"),
+        report="langchain-ai/langchain#37659",
     ),
     Case("dlp-162", "structured", '{"4111111111111111": "value"}', ("4111111111111111",), ('"value"',)),
     Case(

@@ -25,7 +25,7 @@ def interceptor_for(case: Case, backend: Backend) -> RuleBasedDlpInterceptor:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
 def test_what_must_go_goes_and_the_rest_stays(case: Case, backend: Backend) -> None:
     result = inspect(interceptor_for(case, backend), case.text)
     assert not [secret for secret in case.redacted if secret in result.sanitized_text]
@@ -35,13 +35,13 @@ def test_what_must_go_goes_and_the_rest_stays(case: Case, backend: Backend) -> N
         assert result.sanitized_text == case.text
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
 def test_redacting_twice_changes_nothing(case: Case) -> None:
     once = inspect(interceptor_for(case, "stdlib"), case.text).sanitized_text
     assert inspect(interceptor_for(case, "stdlib"), once).sanitized_text == once
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
 def test_every_split_in_two_gives_the_whole_result(case: Case) -> None:
     interceptor = interceptor_for(case, "stdlib")
     whole = inspect(interceptor, case.text)
