@@ -14,7 +14,6 @@ from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.one_pass_stream import OnePassStream
 from tramapy.dlp.operators import DlpAction, Operators
 from tramapy.dlp.pack_rule import PackRule
-from tramapy.dlp.packs import ALL
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.dlp.streaming import LimitedDlpStream, text_too_long_error
 from tramapy.errors import ConfigurationError
@@ -57,7 +56,7 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         cls,
         *,
         backend: Backend = "auto",
-        packs: Sequence[RulePack] = ALL,
+        packs: Sequence[RulePack] | None = None,
         rules: Sequence[DlpRule] = (),
         disabled_rules: Collection[str] = (),
         actions: Mapping[str, DlpAction] | None = None,
@@ -67,12 +66,12 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
     ) -> Self:
         """Make an interceptor with all rule packs, or those named, and no limit on the length of a text.
 
-        The arguments are those of `RuleBasedDlpConfiguration`.
+        The arguments are those of `RuleBasedDlpConfiguration`; `packs=None` takes `tramapy.dlp.packs.ALL`.
         """
         configuration = RuleBasedDlpConfiguration(
             rules,
             None,
-            packs=packs,
+            packs=_default_packs() if packs is None else packs,
             disabled_rules=disabled_rules,
             actions={} if actions is None else actions,
             allowed_texts=allowed_texts,
@@ -104,6 +103,12 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
             OnePassStream(engine, context) if isinstance(engine, OnePass) else engine.open_stream(context)
         )
         return LimitedDlpStream(stream, self._max_text_length)
+
+
+def _default_packs() -> tuple[RulePack, ...]:
+    from tramapy.dlp.packs import ALL  # their patterns take longer to compile than all else takes to import
+
+    return ALL
 
 
 def _re2_for(backend: Backend) -> Re2 | None:
