@@ -70,7 +70,7 @@ from tramapy.resilience.retry import RetryPolicySettings
 from tramapy.settings import CallOptions, PipelineSettings
 
 if _TYPE_CHECKING:
-    from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
+    from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
 
 # An application that configures no logging must not find our diagnostics on its stderr.
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
@@ -147,10 +147,11 @@ __all__ = [
     "ToolResultFilteringSettings",
     "Tramapy",
     "TramapyError",
+    "Vault",
     "rethrow_if_cancellation",
 ]
 
-_FROM_DLP = frozenset({"DlpRule", "RuleBasedDlpConfiguration", "RuleBasedDlpInterceptor"})
+_FROM_DLP = frozenset({"DlpRule", "RuleBasedDlpConfiguration", "RuleBasedDlpInterceptor", "Vault"})
 
 
 def __getattr__(name: str) -> object:

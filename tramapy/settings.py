@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random as _random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Required, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar, cast
 
 from tramapy.engine.arguments import checked_name, checked_seconds
 from tramapy.engine.pipeline import HookChain, Pipeline, StreamDlp
@@ -31,11 +32,14 @@ from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy, RetryPolicySettings
 from tramapy.values import described
 
+if TYPE_CHECKING:
+    from tramapy.dlp.vault import Vault
+
 __all__ = ["CallOptions", "PipelineSettings", "build_pipeline", "checked_clock", "options_error", "snapshot"]
 
 T = TypeVar("T")
 
-_LISTS = ("interceptors", "event_observers", "content_observers", "diagnostic_observers")
+_LISTS = ("restore_for_tools", "interceptors", "event_observers", "content_observers", "diagnostic_observers")
 
 
 class PipelineSettings(TypedDict, total=False):
@@ -46,7 +50,10 @@ class PipelineSettings(TypedDict, total=False):
         models: Provider id by model.
         fallbacks: Further routes by the requested model, taken in order after retryable failures.
         interceptors: `OperationInterceptor`s, in order.
-        request_dlp: Inspects all outgoing text, after the request interceptors.
+        request_dlp: Inspects all outgoing text, after the request interceptors. Where it makes placeholders, their
+            values are put back into the answer.
+        restore_for_tools: Tools in whose arguments the values are put back, too; by default none. The model says
+            what these tools are called with, so a text that it reads may: name only those that may have the values.
         dlp: Inspects what models and tools say. It touches no other outgoing text.
         dlp_redaction_audit: Records redactions, before the sanitized text goes on; needs `dlp` or `request_dlp`.
         tool_result_filtering: How long tool results may be, where `dlp` is set.
@@ -69,6 +76,7 @@ class PipelineSettings(TypedDict, total=False):
     fallbacks: Mapping[str, Sequence[Route]]
     interceptors: Iterable[OperationInterceptor]
     request_dlp: DlpInterceptor | None
+    restore_for_tools: Iterable[str]
     dlp: DlpInterceptor | None
     dlp_redaction_audit: DlpRedactionAuditEmitter | None
     tool_result_filtering: ToolResultFilteringSettings
@@ -196,6 +204,8 @@ def build_pipeline(
         deadline_s=_seconds(settings, "deadline_s", None),
         stream_dlp=_stream_dlp(settings),
         new_id=_new_id(random),
+        new_vault=_new_vault(settings, random),
+        restore_for_tools=_restore_for_tools(settings),
     )
 
 
@@ -280,7 +290,33 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
         refuse_async(name, hook, "open_stream")
+    if name == "dlp" and dlp.uses_placeholders:
+        raise ConfigurationError(
+            "dlp makes placeholders, which are for outgoing text; give it as request_dlp, or choose another action"
+        )
     return dlp
+
+
+def _new_vault(settings: PipelineSettings, random: RandomSource | None) -> Callable[[], Vault] | None:
+    """Return what makes an operation's vault, where there is a use for one."""
+    request_dlp = settings.get("request_dlp")
+    if request_dlp is None or not request_dlp.uses_placeholders:
+        return None
+    # here and not above: only who uses placeholders pays for the import
+    from tramapy.dlp.vault import Vault
+
+    return functools.partial(Vault, random=random)
+
+
+def _restore_for_tools(settings: PipelineSettings) -> frozenset[str]:
+    names: tuple[str, ...] = _listed(settings, "restore_for_tools")
+    tools = frozenset(checked_name(f"restore_for_tools[{place}]", name) for place, name in enumerate(names))
+    request_dlp = settings.get("request_dlp")
+    if tools and (request_dlp is None or not request_dlp.uses_placeholders):
+        raise ConfigurationError(
+            "restore_for_tools has nothing to restore; set a request_dlp that makes placeholders, or leave it out"
+        )
+    return tools
 
 
 def _dlp_remedy(given: object) -> str:

@@ -19,6 +19,7 @@ from tramapy.hooks.dlp import (
     DlpRedaction,
     DlpResult,
     DlpStream,
+    PlaceholderVault,
 )
 
 __all__ = ["Cascade", "RuleRedactor"]
@@ -66,13 +67,17 @@ class Cascade:
 
     def _open_text(self, context: DlpContext) -> DlpStream:
         return ChainedDlpStream(
-            [redactor.open_stream() for redactor in self._redactors if applies(redactor.rule, context)]
+            [
+                redactor.open_stream(context.vault)
+                for redactor in self._redactors
+                if applies(redactor.rule, context)
+            ]
         )
 
     def _redact(self, context: DlpContext, text: str, counts: dict[str, int]) -> str:
         for redactor in self._redactors:
             if applies(redactor.rule, context):
-                redacted = redactor.redact(text)
+                redacted = redactor.redact(text, context.vault)
                 text = redacted.text
                 if redacted.count:
                     counts[redactor.rule.id] = counts.get(redactor.rule.id, 0) + redacted.count
@@ -94,18 +99,26 @@ class RuleRedactor:
         self._matcher = matcher
         self._replacement = Replacement(rule, allowed, operators)
 
-    def redact(self, text: str) -> Redacted:
+    def redact(self, text: str, vault: PlaceholderVault | None) -> Redacted:
         """Replace every match in a whole text.
+
+        Args:
+            text: The text.
+            vault: Takes the values of placeholders.
 
         Raises:
             DlpInspectionError: The rule matched the empty string, or its replacement shows what it replaces.
         """
         spans = self._matcher.find(text)
         if spans is None:
-            stream = self.open_stream()
+            stream = self.open_stream(vault)
             return Redacted(stream.feed(text) + stream.finish(), stream.count)
-        return self._replacement.apply(text, spans) if spans else Redacted(text, 0)
+        return (
+            self._replacement.apply(text, spans, self._replacement.open(vault))
+            if spans
+            else Redacted(text, 0)
+        )
 
-    def open_stream(self) -> RuleStream:
+    def open_stream(self, vault: PlaceholderVault | None) -> RuleStream:
         """Start an inspection of a text that comes in pieces."""
-        return RuleStream(self.rule, self._matcher.automaton, self._replacement)
+        return RuleStream(self.rule, self._matcher.automaton, self._replacement, vault)

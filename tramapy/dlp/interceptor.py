@@ -49,6 +49,9 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         re2 = _re2_for(backend)
         self._backend_name: Literal["stdlib", "re2"] = "stdlib" if re2 is None else "re2"
         self._max_text_length = configuration.max_text_length
+        self.uses_placeholders: bool = any(
+            rule.action is DlpAction.PLACEHOLDER for rule in configuration.all_rules()
+        )
         self._engine: OnePass | Cascade = _engine(configuration, re2)
 
     @classmethod
@@ -91,18 +94,32 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         Raises:
             DlpInspectionError: The text is longer than `max_text_length`; a rule matched the empty string; or
                 the replacement of a rule contains what it replaces, ignoring case.
+            ConfigurationError: A rule makes placeholders, and the context has no vault.
         """
+        self._require_vault(context)
         if self._max_text_length is not None and len(text) > self._max_text_length:
             raise text_too_long_error(self._max_text_length)
         return self._engine.inspect(context, text)
 
     def open_stream(self, context: DlpContext) -> LimitedDlpStream:
-        """Start an inspection that gives what `inspect` gives for the whole text, however it is split."""
+        """Start an inspection that gives what `inspect` gives for the whole text, however it is split.
+
+        Raises:
+            ConfigurationError: A rule makes placeholders, and the context has no vault.
+        """
+        self._require_vault(context)
         engine = self._engine
         stream = (
             OnePassStream(engine, context) if isinstance(engine, OnePass) else engine.open_stream(context)
         )
         return LimitedDlpStream(stream, self._max_text_length)
+
+    def _require_vault(self, context: DlpContext) -> None:
+        if self.uses_placeholders and context.vault is None:
+            raise ConfigurationError(
+                "A DLP rule makes placeholders, and there is no vault for its values: give the interceptor as "
+                "request_dlp, or a DlpContext(vault=Vault()) where you call it yourself"
+            )
 
 
 def _default_packs() -> tuple[RulePack, ...]:

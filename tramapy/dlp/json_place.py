@@ -48,6 +48,20 @@ class JsonPlace:
             return json.dumps(replacement or _INSTEAD_OF_NOTHING, ensure_ascii=False)
         return replacement
 
+    def escaped(self, value: str) -> str:
+        """Return a value as it must be written here, where it takes the place of a part of the text."""
+        return json.dumps(value, ensure_ascii=False)[1:-1] if self._is_json and self._in_string else value
+
+    def meaning(self, written: str) -> str:
+        """Return what a text that is written here stands for: in a string, its escapes do for other characters."""
+        if not self._in_string or "\\" not in written:
+            return written
+        try:
+            text: str = json.loads(f'"{written}"')
+        except ValueError:
+            return written
+        return text
+
     def _read(self, text: str) -> None:
         place = 0
         if self._is_escaped and text:

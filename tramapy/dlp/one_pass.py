@@ -81,7 +81,7 @@ class OnePass:
         cuts = united(self.kept(claims, applying, text, 0))
         if not cuts:
             return DlpResult(text)
-        splicer = Splicer(self.rules, self.operators)
+        splicer = Splicer(self.rules, self.operators, context.vault)
         sanitized = splicer.splice(text, cuts)
         return DlpResult(sanitized, splicer.redactions)
 

@@ -60,7 +60,7 @@ class OnePassStream:
             for rank, matcher in enumerate(one_pass.matchers, len(one_pass.packed))
             if rank in self._applying
         ]
-        self._splicer = Splicer(one_pass.rules, one_pass.operators)
+        self._splicer = Splicer(one_pass.rules, one_pass.operators, context.vault)
         self._claims: list[Claim] = []
         self._held = ""
         self._held_start = 0

@@ -6,10 +6,15 @@ import enum
 import hashlib
 import hmac
 import logging
+from typing import TYPE_CHECKING
 
 from tramapy.errors import DlpInspectionError
+from tramapy.hooks.dlp import PlaceholderVault
 
-__all__ = ["DlpAction", "Operators"]
+if TYPE_CHECKING:
+    from tramapy.dlp.rules import DlpRule
+
+__all__ = ["DlpAction", "Operators", "shows_match_error"]
 
 _log = logging.getLogger("tramapy.dlp")
 _SHOWN_CHARACTERS = 4
@@ -30,6 +35,8 @@ class DlpAction(enum.Enum):
     """Reject the whole text with `DlpInspectionError`."""
     LOG = "log"
     """Leave the text as it is and log the rule's id."""
+    PLACEHOLDER = "placeholder"
+    """Put a numbered placeholder there, such as `<EMAIL_1_k3f9x2b>`; the engine restores it in the answer."""
 
 
 class Operators:
@@ -44,19 +51,32 @@ class Operators:
     def __init__(self, hash_key: bytes | None) -> None:
         self._hash_key = hash_key
 
-    def replacement(self, rule_id: str, action: DlpAction, redaction: str, matched: str) -> str:
+    def replacement(self, rule: DlpRule, matched: str, vault: PlaceholderVault | None, value: str) -> str:
         """Return what to put in the place of a match.
 
+        Args:
+            rule: The rule.
+            matched: The match, as it is written in the text.
+            vault: Takes the values of placeholders.
+            value: What the match stands for: it differs where the text is JSON and the match has escapes.
+
         Raises:
-            DlpInspectionError: The action is to block.
+            DlpInspectionError: The action is to block, or the replacement would show what it replaces.
         """
+        action = rule.action
+        if action is DlpAction.PLACEHOLDER:
+            return _placeholder(rule, matched, vault, value)
         if action is DlpAction.REDACT:
-            return redaction
-        if action is DlpAction.MASK:
-            return _masked(matched)
-        if action is DlpAction.HASH:
-            return self._hashed(rule_id, matched)
-        raise DlpInspectionError(f"DLP rule {rule_id!r} blocks this text")
+            replacement = rule.replacement
+        elif action is DlpAction.MASK:
+            replacement = _masked(matched)
+        elif action is DlpAction.HASH:
+            replacement = self._hashed(rule.id, matched)
+        else:
+            raise DlpInspectionError(f"DLP rule {rule.id!r} blocks this text")
+        if matched.casefold() in replacement.casefold():
+            raise shows_match_error(rule.id)
+        return replacement
 
     def log(self, rule_id: str) -> None:
         """Log that a rule found something."""
@@ -66,6 +86,24 @@ class Operators:
         assert self._hash_key is not None  # noqa: S101  # the configuration requires one
         digest = hmac.new(self._hash_key, matched.encode("utf-8", "surrogatepass"), hashlib.sha256)
         return f"[{rule_id}:{digest.hexdigest()[:_HASH_LENGTH]}]"
+
+
+def shows_match_error(rule_id: str) -> DlpInspectionError:
+    """Return the error for a replacement that would show what it replaces."""
+    return DlpInspectionError(
+        f"DLP rule {rule_id!r}: the replacement contains the text that it replaces, ignoring case. Choose a "
+        f"replacement that no match can be part of."
+    )
+
+
+def _placeholder(rule: DlpRule, matched: str, vault: PlaceholderVault | None, value: str) -> str:
+    assert vault is not None  # noqa: S101  # the interceptor asked for one
+    # Its number and the vault's own part are chance: a match of a digit or two may well look like a part of them.
+    if matched.casefold() in rule.id:
+        raise DlpInspectionError(
+            f"DLP rule {rule.id!r} matched a part of its own id, which its placeholders show. Choose another id."
+        )
+    return vault.protect(rule.id, value)
 
 
 def _masked(matched: str) -> str:

@@ -32,7 +32,8 @@ class DlpRule:
         validate: Called with each match; where it returns False the match is left alone.
         context_words: A match counts only where one of them stands in the 40 characters before it, in any case.
         max_length: A longer match is left alone, in characters.
-        action: What is done to a match; `REDACT` puts `replacement` there.
+        action: What is done to a match; `REDACT` puts `replacement` there. `PLACEHOLDER` needs `MODEL_INPUT` among
+            `enabled_for`.
 
     Raises:
         ConfigurationError: A value cannot work.
@@ -111,6 +112,11 @@ class DlpRule:
             )
         if not isinstance(self.action, DlpAction):
             raise TypeError(f"DLP rule {self.id!r}: action takes a DlpAction, not {_type_of(self.action)}")
+        if self.action is DlpAction.PLACEHOLDER and DlpContentType.MODEL_INPUT not in self.enabled_for:
+            raise ConfigurationError(
+                f"DLP rule {self.id!r} makes placeholders, which outgoing text is for; add "
+                f"DlpContentType.MODEL_INPUT to its enabled_for"
+            )
         if self.max_length is not None:
             if isinstance(self.max_length, bool) or not isinstance(self.max_length, int):
                 raise TypeError(

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from tramapy.dlp.claims import Claim
 from tramapy.dlp.json_place import JsonPlace
 from tramapy.dlp.operators import Operators
-from tramapy.dlp.replacement import shows_match_error
 from tramapy.dlp.rules import DlpRule
-from tramapy.hooks.dlp import DlpRedaction
+from tramapy.hooks.dlp import DlpRedaction, PlaceholderVault
 
 __all__ = ["CONTINUES", "Splicer"]
 
@@ -23,13 +22,17 @@ class Splicer:
     Args:
         rules: A claim names its rule by its place.
         operators: Make the replacements.
+        vault: Takes the values of placeholders.
     """
 
-    __slots__ = ("_counts", "_json", "_operators", "_rules")
+    __slots__ = ("_counts", "_json", "_operators", "_rules", "_vault")
 
-    def __init__(self, rules: Sequence[DlpRule], operators: Operators) -> None:
+    def __init__(
+        self, rules: Sequence[DlpRule], operators: Operators, vault: PlaceholderVault | None
+    ) -> None:
         self._rules = rules
         self._operators = operators
+        self._vault = vault
         self._json = JsonPlace()
         self._counts: dict[int, int] = {}
 
@@ -70,9 +73,7 @@ class Splicer:
             self._json.read(matched)
             return ""
         rule = self._rules[rank]
-        replacement = self._operators.replacement(rule.id, rule.action, rule.replacement, matched)
-        if matched.casefold() in replacement.casefold():
-            raise shows_match_error(rule.id)
+        replacement = self._operators.replacement(rule, matched, self._vault, self._json.meaning(matched))
         self._counts[rank] = self._counts.get(rank, 0) + 1
         fitted = self._json.fit(replacement, matched)
         self._json.read(matched)

@@ -10,7 +10,7 @@ from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.scanner import Scanner, Span
 from tramapy.dlp.view import CONTEXT_LENGTH
 from tramapy.errors import DlpInspectionError
-from tramapy.hooks.dlp import DlpRedaction, DlpResult, DlpStream
+from tramapy.hooks.dlp import DlpRedaction, DlpResult, DlpStream, PlaceholderVault
 
 __all__ = ["JsonOrTextStream", "LimitedDlpStream", "RuleStream", "text_too_long_error"]
 
@@ -138,13 +138,17 @@ class RuleStream:
         rule: The rule.
         automaton: Its compiled pattern.
         replacement: Its replacement.
+        vault: Takes the values of placeholders.
     """
 
-    __slots__ = ("_count", "_held", "_keeps_left", "_left", "_replacement", "_rule", "_scanner")
+    __slots__ = ("_count", "_held", "_keeps_left", "_left", "_replacement", "_rule", "_scanner", "_writer")
 
-    def __init__(self, rule: DlpRule, automaton: Automaton, replacement: Replacement) -> None:
+    def __init__(
+        self, rule: DlpRule, automaton: Automaton, replacement: Replacement, vault: PlaceholderVault | None
+    ) -> None:
         self._rule = rule
         self._replacement = replacement
+        self._writer = replacement.open(vault)
         self._scanner = Scanner(automaton)
         self._held = _HeldText()
         self._left = ""
@@ -185,13 +189,13 @@ class RuleStream:
         start = self._held.start
         text = self._held.take(scanner.decided_end)
         spans = scanner.take_spans()
-        released = self._replaced(text, spans, start) if spans else text
+        released = self._replaced(text, spans, start) if spans or self._writer is not None else text
         if self._keeps_left:
             self._left = (self._left + text)[-CONTEXT_LENGTH:]
         return released
 
     def _replaced(self, text: str, spans: list[Span], start: int) -> str:
-        redacted = self._replacement.apply(text, spans, start=start, left=self._left)
+        redacted = self._replacement.apply(text, spans, self._writer, start=start, left=self._left)
         self._count += redacted.count
         return redacted.text
 

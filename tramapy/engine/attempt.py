@@ -4,7 +4,8 @@
 2. the provider call
 3. DLP on every text slot of the answer
 4. `OperationInterceptor.intercept_response`, then DLP again on what it changed
-5. the token budget, the content observers, and the attempt's outcome as an event
+5. the token budget and the content observers
+6. the values in the place of placeholders, and the attempt's outcome as an event
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tramapy.engine.limits import check_deadline, limit_s
 from tramapy.engine.operation import Attempt
 from tramapy.engine.outgoing import inspect_instructions, inspect_messages
 from tramapy.engine.provider_call import call_provider, require
+from tramapy.engine.restoring import restore_response
 from tramapy.errors import TokenBudgetExceededError
 from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.event_model import RuntimeEvent
@@ -37,7 +39,8 @@ async def run_attempt(attempt: Attempt) -> ModelResponse:
     """Run one attempt to its answer; what it raises is for `dispatch` to judge."""
     request = await prepare(attempt)
     answer = await call_provider(attempt, request)
-    return await conclude(attempt, await inspect_response(attempt, answer))
+    response = await conclude(attempt, await inspect_response(attempt, answer))
+    return response if attempt.operation.vault is None else await restore_response(attempt, response)
 
 
 async def prepare(attempt: Attempt) -> ModelRequest:
@@ -63,7 +66,7 @@ async def prepare(attempt: Attempt) -> ModelRequest:
 
 
 async def conclude(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
-    """Do steps 4 and 5 on an answer that DLP has inspected, but for the outcome's event."""
+    """Do steps 4 and 5 on an answer that DLP has inspected."""
     response = inspected
     if attempt.pipeline.hooks.responses:
         response = await intercept_response(attempt, inspected)

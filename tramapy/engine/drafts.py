@@ -63,6 +63,7 @@ def dlp_context(
     draft.workflow_run_id = operation.workflow_run_id
     draft.data_classification = operation.data_classification
     draft.classification_source = operation.classification_source
+    draft.vault = operation.vault if content_type is DlpContentType.MODEL_INPUT else None
     draft.__class__ = DlpContext
     context: DlpContext = draft
     return context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Awaitable, Sequence
 from typing import cast
 
@@ -89,6 +90,8 @@ async def audited(attempt: Attempt, context: DlpContext, redactions: Sequence[Dl
     if emitter is not None:
         if not redactions:
             raise fail_inspection(attempt, context, "change_without_evidence", None)
+        if context.vault is not None:
+            context = dataclasses.replace(context, vault=None)  # an audit trail has no business with values
         failure: Exception | None = None
         try:
             await settled(attempt, emitter.emit(context, redactions))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tramapy.engine import reporting
 from tramapy.engine.arguments import (
@@ -32,6 +32,9 @@ from tramapy.hooks.operation import OperationCallContext
 from tramapy.messages import Message, ModelResponse, ToolDefinition
 from tramapy.resilience.budget import TokenBudget
 
+if TYPE_CHECKING:
+    from tramapy.dlp.vault import Vault
+
 __all__ = ["Attempt", "CancelReason", "Operation"]
 
 CancelReason = Literal["cancelled", "closed", "abandoned"]
@@ -50,7 +53,7 @@ class Operation:
         *("pipeline", "messages", "model", "routes", "is_stream", "service_interface", "method_name"),
         *("correlation_id", "workflow_run_id", "data_classification", "classification_source"),
         *("tools", "temperature", "top_p", "max_output_tokens", "instructions", "timeout_s"),
-        *("deadline_at_s", "started_s", "attempt_count", "budget", "is_completed"),
+        *("deadline_at_s", "started_s", "attempt_count", "budget", "is_completed", "vault"),
     )
 
     def __init__(
@@ -124,6 +127,8 @@ class Operation:
         self.budget: TokenBudget | None = (
             None if pipeline.token_budget is None else TokenBudget(pipeline.token_budget)
         )
+        # one for all attempts, so that a value has the same placeholder in each
+        self.vault: Vault | None = None if pipeline.new_vault is None else pipeline.new_vault()
 
     def report_started(self) -> None:
         """Tell the observers that the operation begins."""
@@ -141,7 +146,9 @@ class Operation:
             )
 
     def report_completed(self, outcome: str, error: BaseException | None = None) -> None:
-        """Tell the observers how the operation ended, once."""
+        """Wipe the vault, and tell the observers how the operation ended, once."""
+        if self.vault is not None:
+            self.vault.wipe()
         observers = self.pipeline.observers
         if not observers.is_heard or self.is_completed:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tramapy.engine.port import Port
 from tramapy.engine.routing import Routing
@@ -16,6 +16,9 @@ from tramapy.messages import Message, ModelResponse
 from tramapy.resilience.breaker import CircuitBreaker
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy
+
+if TYPE_CHECKING:
+    from tramapy.dlp.vault import Vault
 
 __all__ = ["HookChain", "Pipeline", "RequestHook", "ResponseHook", "StreamDlp"]
 
@@ -97,6 +100,8 @@ class Pipeline:
     deadline_s: float | None
     stream_dlp: StreamDlp
     new_id: Callable[[], str]
+    new_vault: Callable[[], Vault] | None
+    restore_for_tools: frozenset[str]
 
 
 def _is_own(method: object, inherited: object) -> bool:

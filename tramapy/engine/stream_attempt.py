@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.engine.answer import inspect_response, inspect_tool_call
@@ -15,6 +15,7 @@ from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_call, plain_response
 from tramapy.engine.port import ChunkSource, Signal
 from tramapy.engine.provider_failure import failed_call
+from tramapy.engine.restoring import restore_call, restore_response
 from tramapy.engine.stream_dlp import InspectedText
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
 from tramapy.hooks.diagnostics import add_note_once, report_secondary_failure
@@ -29,6 +30,9 @@ from tramapy.messages import (
     ToolCallChunk,
 )
 from tramapy.values import exact_text
+
+if TYPE_CHECKING:
+    from tramapy.dlp.vault import RestoringText
 
 __all__ = ["StreamAttempt"]
 
@@ -53,7 +57,10 @@ class _Way(enum.Enum):
 class StreamAttempt:
     """One try at a stream: `open` it, `step` until the response comes, `close` it whatever happens."""
 
-    __slots__ = ("_attempt", "_calls", "_first_by_s", "_first_limit_s", "_pieces", "_source", "_text", "_way")
+    __slots__ = (
+        *("_attempt", "_calls", "_first_by_s", "_first_limit_s", "_pieces", "_restoring"),
+        *("_source", "_text", "_way"),
+    )
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
@@ -62,6 +69,8 @@ class StreamAttempt:
         self._way = _Way.PASS
         self._pieces: list[str] = []
         self._calls: dict[ToolCall, ToolCall] = {}
+        vault = attempt.operation.vault
+        self._restoring: RestoringText | None = None if vault is None else vault.open_stream()
         # how long opening and the first piece may take together, and when that is over
         self._first_limit_s: float | None = None
         self._first_by_s = 0.0
@@ -218,13 +227,18 @@ class StreamAttempt:
         if not text:
             return  # says nothing, and must not stand in the way of a retry
         if self._way is _Way.INSPECT and self._text is not None:
-            released = await self._text.feed(text)
-            if released:
-                ready.append(TextChunk(released))
-            return
-        self._pieces.append(text)
-        if self._way is _Way.PASS:
-            ready.append(chunk)
+            text = await self._text.feed(text)
+        else:
+            self._pieces.append(text)
+            if self._way is _Way.BUFFER:
+                return
+            if self._restoring is None:
+                ready.append(chunk)
+                return
+        if self._restoring is not None:
+            text = self._restoring.feed(text)
+        if text:
+            ready.append(TextChunk(text))
 
     async def _take_tool_call(self, chunk: ToolCallChunk, ready: deque[Chunk]) -> None:
         call, dlp = chunk.tool_call, self._attempt.pipeline.dlp
@@ -237,10 +251,10 @@ class StreamAttempt:
             return
         if dlp is not None:
             self._calls[call] = call = await inspect_tool_call(self._attempt, dlp, call)
-        ready.append(ToolCallChunk(call))
+        ready.append(ToolCallChunk(restore_call(self._attempt, call)))
 
     async def _complete(self, response: ModelResponse, ready: deque[Chunk]) -> ModelResponse:
-        """Do steps 3 to 5 on the whole response, and queue what is left to release."""
+        """Do steps 3 to 6 on the whole response, and queue what is left to release."""
         attempt = self._attempt
         if not isinstance(response, ModelResponse):
             raise self._unusable(response)
@@ -248,25 +262,25 @@ class StreamAttempt:
             response = plain_response(response)
         if not response.tool_calls and self._calls:
             response = response.replace(tool_calls=tuple(self._calls))
-        last: list[Chunk] = []
+        tail = ""
         if self._way is _Way.INSPECT and self._text is not None:
-            inspected = await self._finish_text(self._text, response, last)
+            tail = await self._text.finish()
+            inspected = await self._inspect_rest(self._text, response)
         else:
             inspected = await inspect_response(attempt, _with_content(response, "".join(self._pieces)))
         concluded = await conclude(attempt, inspected)
+        if self._restoring is not None:
+            concluded = await restore_response(attempt, concluded)
+            tail = self._restoring.feed(tail) + self._restoring.finish()
+        if tail:
+            ready.append(TextChunk(tail))
         if self._way is _Way.BUFFER:
-            last.extend(_as_chunks(concluded))
-        ready.extend(last)
+            ready.extend(_as_chunks(concluded))
         ready.append(CompletedChunk(concluded))
         return concluded
 
-    async def _finish_text(
-        self, text: InspectedText, response: ModelResponse, last: list[Chunk]
-    ) -> ModelResponse:
-        """End the incremental inspection, and inspect of the response what did not pass through it."""
-        tail = await text.finish()
-        if tail:
-            last.append(TextChunk(tail))
+    async def _inspect_rest(self, text: InspectedText, response: ModelResponse) -> ModelResponse:
+        """Inspect of the response what did not pass through the incremental inspection, which has ended."""
         response = _with_content(response, text.raw)
         if response.content != text.raw or response.content_parts is not None:
             return await inspect_response(self._attempt, response)

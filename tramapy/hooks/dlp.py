@@ -25,6 +25,7 @@ __all__ = [
     "DlpRedactionAuditEmitter",
     "DlpResult",
     "DlpStream",
+    "PlaceholderVault",
     "StreamingDlpInterceptor",
     "ToolResultFilteringSettings",
     "check_rule_id",
@@ -72,6 +73,18 @@ class ClassificationSource(enum.Enum):
     LOCAL_MODEL_ASSISTED = "local_model_assisted"
 
 
+class PlaceholderVault(Protocol):
+    """Takes values out of a text and gives a placeholder for each; `Vault` is one."""
+
+    def protect(self, rule_id: str, value: str) -> str:
+        """Return the placeholder to write in the place of a value.
+
+        Raises:
+            DlpInspectionError: It takes no more values.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DlpContext:
     """What is inspected, for whom.
@@ -88,6 +101,8 @@ class DlpContext:
         workflow_run_id: The caller's id of a longer run.
         data_classification: What the caller declared.
         classification_source: Who declared it.
+        vault: Where the values go that are replaced by placeholders. The engine gives the operation's for
+            outgoing text, where `request_dlp` uses placeholders; else None.
     """
 
     content_type: DlpContentType
@@ -101,6 +116,7 @@ class DlpContext:
     workflow_run_id: str | None = None
     data_classification: DataClassification | None = None
     classification_source: ClassificationSource | None = None
+    vault: PlaceholderVault | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +193,12 @@ class DlpInterceptor(abc.ABC):
     retry, no fallback, no breaker count.
     """
 
+    uses_placeholders: bool = False
+    """Set True where `inspect` puts values into `DlpContext.vault`: then as `request_dlp` it gets one.
+
+    The engine restores the values in the answer. As `dlp` such an interceptor is refused.
+    """
+
     @abc.abstractmethod
     def inspect(self, context: DlpContext, text: str) -> DlpResult | Awaitable[DlpResult]:
         """Return `text` sanitized, with evidence of what was redacted.
@@ -233,6 +255,7 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
                 raise TypeError(
                     f"interceptors[{position}] is {described(interceptor)}; derive it from DlpInterceptor"
                 )
+        self.uses_placeholders: bool = any(interceptor.uses_placeholders for interceptor in self.interceptors)
 
     def inspect(self, context: DlpContext, text: str) -> DlpResult | Awaitable[DlpResult]:
         """Fold the inspections; the first awaitable makes the rest of the fold awaitable too."""
