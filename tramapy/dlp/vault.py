@@ -69,7 +69,7 @@ class Vault:
         self._counts: dict[str, int] = {}
         self._begun: list[str] | None = None
         self._is_wiped = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a dropped stream wipes it in the middle of anything
 
     def __len__(self) -> int:
         """Return how many values it holds."""
