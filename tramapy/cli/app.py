@@ -12,6 +12,8 @@ from rich.text import Text
 from tramapy.cli.consoles import error_console, output_console
 from tramapy.cli.demo.prompt_file import PromptFileError, default_prompt_path, read_prompt_file
 from tramapy.cli.events import EventsFormat, show_events
+from tramapy.cli.redact.command import redact
+from tramapy.cli.rules import RulesFormat, show_rules
 
 __all__ = ["app"]
 
@@ -78,6 +80,17 @@ def events(
 ) -> None:
     """Print the catalogue of engine events."""
     show_events(format_, output_console())
+
+
+app.command(short_help="Redact files: text in, sanitized text out.")(redact)
+
+
+@app.command()
+def rules(
+    format_: Annotated[RulesFormat, typer.Option("--format", help="How to print it.")] = RulesFormat.TEXT,
+) -> None:
+    """Print the rule packs."""
+    show_rules(format_, output_console())
 
 
 def _fail(message: str) -> NoReturn:

@@ -1,0 +1,1 @@
+"""`tramapy redact`: text in, sanitized text out."""

@@ -1,0 +1,55 @@
+"""`tramapy rules`: the rule packs as a table or JSON, without their patterns."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.packs import ALL
+
+__all__ = ["RulesFormat", "show_rules"]
+
+
+class RulesFormat(enum.Enum):
+    """How the packs are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def show_rules(format_: RulesFormat, console: Console) -> None:
+    """Print the rule packs."""
+    if format_ is RulesFormat.TEXT:
+        console.print(_table())
+        return
+    text = json.dumps({"rules": list(_rows())}, indent=2, ensure_ascii=False) + "\n"
+    console.print(Text(text), soft_wrap=True, end="")
+
+
+def _table() -> Table:
+    table = Table(title="Rules", title_justify="left")
+    table.add_column("Id", style="cyan", no_wrap=True)
+    for name in ("Pack", "Finds", "Action", "Source"):
+        table.add_column(name, overflow="fold")
+    for row in _rows():
+        table.add_row(*map(Text, row.values()))
+    return table
+
+
+def _rows() -> Iterator[dict[str, str]]:
+    for pack in ALL:
+        for rule in pack.rules:
+            assert isinstance(rule, PackRule)  # noqa: S101  # all of ours are
+            yield {
+                "id": rule.id,
+                "pack": pack.name,
+                "title": rule.title,
+                "action": rule.action.value,
+                "source": rule.source,
+            }
