@@ -32,12 +32,20 @@ def _holds_token(view: View) -> bool:
     return bool(view.tokens(_STARTS))
 
 
-def _tokens(starts: tuple[str, ...], pattern: re.Pattern[str], check: Check | None) -> Search:
+def _tokens(
+    starts: tuple[str, ...], pattern: re.Pattern[str], check: Check | None, *, is_open: bool
+) -> Search:
     def search(view: View) -> Iterator[Cut]:
         found = view.tokens(_STARTS)
         for start in starts:
+            done = -1
             for place in found.get(start, ()):
-                yield from cut_at(view.text, pattern, place, check)
+                # A start inside of an open token ends where that one ends: to look again would be quadratic.
+                if place >= done:
+                    for cut in cut_at(view.text, pattern, place, check):
+                        yield cut
+                        if is_open:
+                            done = cut.end
 
     return search
 
@@ -58,6 +66,7 @@ def _token(
     *,
     tail: str = r"[0-9A-Za-z_\-]",
     is_open: bool = True,
+    is_in_parts: bool = False,
     held: str | None = None,
     body: str | None = None,
     check: Check | None = is_token,
@@ -72,6 +81,7 @@ def _token(
         pattern: What is matched from a literal on.
         tail: The characters that such a token goes on with.
         is_open: Whether it has no longest length.
+        is_in_parts: Whether one that begins inside of another may end behind it.
         held: What a stream holds back, where the literals and such characters do not say it.
         body: How such a token goes on, where that is not said by these characters.
         check: Tells whether it is one.
@@ -83,7 +93,7 @@ def _token(
         source=source,
         pattern=pattern,
         replacement=f"[REDACTED:{rule_id}]",
-        search=_tokens(starts, re.compile(pattern), check),
+        search=_tokens(starts, re.compile(pattern), check, is_open=is_open and not is_in_parts),
         gate=_holds_token,
         hint=prefix,
         held=held or f"(?:{prefix}){tail}{{8,}}",
@@ -175,8 +185,11 @@ _SEPARATOR = (
 )
 _VALUE = (
     r"(?:\"(?P<d>[^\"\n]{1,256})\"|'(?P<s>[^'\n]{1,256})'|`(?P<b>[^`\n]{1,256})`"
-    r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]+)(?P<after>[(\[]?))"
+    r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]))"
 )
+_BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
+_CALLED = ("(", "[")
+_LONGEST_NAME = 64
 _KEYS = ("api", "access", "account", "private", "auth", "encryption", "signing", "client", "license")
 _SECRET_NAMES = (
     "secret",
@@ -200,10 +213,36 @@ _NAMED = {
 _ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
 _WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
 _ENDS = ".,!?:"
+_HEAD_LENGTH = 257
+"""How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
 
 
 def _holds_separator(view: View) -> bool:
     return "=" in view.part or ":" in view.part or " is " in view.part or " to " in view.part
+
+
+class _BareRun:
+    """Where the bare value that was read last ends; read once for all names inside of it.
+
+    Args:
+        text: The folded text.
+    """
+
+    __slots__ = ("_text", "end", "kept_end")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.end = -1
+        """Its end."""
+        self.kept_end = -1
+        """Its end without the marks that end a sentence."""
+
+    def reach(self, start: int) -> None:
+        """Read the value that a place is in."""
+        if start >= self.end:
+            match = _BARE.match(self._text, start)
+            self.end = start if match is None else match.end()
+            self.kept_end = start + len(self._text[start : self.end].rstrip(_ENDS))
 
 
 class _NamedValues:
@@ -216,26 +255,32 @@ class _NamedValues:
 
     def __call__(self, view: View) -> Iterator[Cut]:
         lower = view.lower
+        text = view.text
         for name in self._roots:
             if name in lower:
+                run = _BareRun(text)
+                done = -1
                 for place in view.places_of_word(name):
-                    match = self._pattern.match(view.text, place)
+                    # A name well inside of a bare value can only have the end of that value as its own.
+                    if place + _LONGEST_NAME < done:
+                        continue
+                    match = self._pattern.match(text, place)
                     if match is not None:
-                        yield from self._value(match)
+                        for cut in self._value(match, run):
+                            yield cut
+                            done = max(done, run.kept_end if cut.end == run.kept_end else -1)
 
-    def _value(self, match: re.Match[str]) -> Iterator[Cut]:
+    def _value(self, match: re.Match[str], run: _BareRun) -> Iterator[Cut]:
         if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
             return
         quoted = next((name for name in ("d", "s", "b") if match.group(name) is not None), None)
-        name = quoted or "u"
-        value = match.group(name)
-        start, end = match.span(name)
+        start, end = match.span(quoted or "u")
         if quoted is None:
-            if match.group("after"):
+            run.reach(start)
+            if match.string.startswith(_CALLED, run.end):
                 return
-            stripped = value.rstrip(_ENDS)
-            end -= len(value) - len(stripped)
-            value = stripped
+            end = run.kept_end
+        value = match.string[start : min(end, start + _HEAD_LENGTH)]
         if value and (self._is_word(match, value, quoted) if self._is_password else is_secret(value)):
             yield Cut(start, end)
 
@@ -380,6 +425,7 @@ RULES = (
         ("SG.",),
         rf"{_FREE}SG\.[0-9A-Za-z_-]{{16,32}}\.[0-9A-Za-z_-]{{16,}}",
         tail=r"[0-9A-Za-z_.\-]",
+        is_in_parts=True,
         check=None,
     ),
     _token(
