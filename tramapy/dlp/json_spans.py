@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 
 from tramapy.dlp.claims import Claim
 
-__all__ = ["fitted_spans", "looks_like_json"]
+__all__ = ["fitted_spans", "is_json"]
 
 _TOKEN = re.compile(r'"(?P<string>(?:[^"\\]|\\.)*)"?|(?P<number>-?[0-9][0-9.eE+-]*)', re.DOTALL)
 _UNIT = re.compile(r"\\u[0-9A-Fa-f]{4}|\\.", re.DOTALL)
 _OPENS = re.compile(r"[ \t\r\n\ufeff]*[{\[]")
 
 
-def looks_like_json(text: str) -> bool:
-    """Tell whether a text begins as an object or a list does."""
-    return _OPENS.match(text) is not None
+def is_json(text: str) -> bool:
+    """Tell whether a text is an object or a list in JSON; one that only begins so is text like any other."""
+    if _OPENS.match(text) is None:
+        return False
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def fitted_spans(text: str, claims: Iterable[Claim]) -> list[Claim]:

@@ -15,7 +15,7 @@ import anyio.to_thread
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.dlp.claims import Claim, united
 from tramapy.dlp.json_place import JsonPlace
-from tramapy.dlp.json_spans import fitted_spans, looks_like_json
+from tramapy.dlp.json_spans import fitted_spans, is_json
 from tramapy.dlp.packs import ALL
 from tramapy.dlp.streaming import text_too_long_error
 from tramapy.errors import ConfigurationError, DlpInspectionError
@@ -154,7 +154,7 @@ class PresidioDlpInterceptor(DlpInterceptor):
             for finding in found
         ]
         cuts = united(self._outside_markers(claims, text))
-        if looks_like_json(text):
+        if cuts and is_json(text):
             cuts = fitted_spans(text, cuts)
         return self._spliced(text, cuts, names) if cuts else DlpResult(text)
 
@@ -196,7 +196,7 @@ class PresidioDlpInterceptor(DlpInterceptor):
             place.read(text[done : cut.start])
             matched = text[cut.start : cut.end]
             name = names[cut.rank]
-            pieces += (text[done : cut.start], place.fit(self._replacement(name, matched)))
+            pieces += (text[done : cut.start], place.fit(self._replacement(name, matched), matched))
             place.read(matched)
             rule_id = f"presidio.{_id_part(name)}"
             counts[rule_id] = counts.get(rule_id, 0) + 1
