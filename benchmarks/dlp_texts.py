@@ -183,7 +183,7 @@ HOSTILE: Final[Mapping[str, str]] = MappingProxyType(
         "a country and digits": "gb82abcd",
         "social numbers": "000-00-0000 ",
         "a word for a social number": "ssn ",
-        "nine digits after a word": "ssn 123456789 ",
+        "nine digits after a word": "ssn 000456789 ",
         # telephones
         "pluses": "+",
         "plus and digit": "+1",
@@ -233,7 +233,7 @@ HOSTILE: Final[Mapping[str, str]] = MappingProxyType(
         "names of a token": "token_",
         "names of a key": "api_key_",
         "keys": "key ",
-        "a quote that never ends": 'pwd="',
+        "a quote that never ends": 'pwd="' + "a" * 260 + "'",
         "a name that goes on": "secret" + "-" * 40,
         "blanks behind a name": "secret    ",
         # URLs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from itertools import pairwise
 
 __all__ = [
     "IBAN_LENGTHS",
@@ -42,6 +41,10 @@ _ISSUERS = (
     (re.compile(r"220[0-4]"), {16, 17, 18, 19}),
     (re.compile(r"60|508|82"), {16}),
 )
+_ISSUERS_BY_DIGIT = {
+    digit: tuple(issuer for issuer in _ISSUERS if re.match(rf"{digit}|\(|.*\|{digit}", issuer[0].pattern))
+    for digit in "0123456789"
+}
 _DOUBLED = str.maketrans("0123456789", "0246813579")
 
 # Length by country. Source: SWIFT, IBAN Registry (ISO 13616).
@@ -75,7 +78,8 @@ _LETTERS = {code: str(code - ord("A") + 10) for code in range(ord("A"), ord("Z")
 
 def is_card(digits: str) -> bool:
     """Tell whether digits are a card number: issuer, length and checksum (Luhn, US patent 2,950,048)."""
-    if not any(len(digits) in lengths and first.match(digits) for first, lengths in _ISSUERS):
+    issuers = _ISSUERS_BY_DIGIT.get(digits[:1], ())
+    if not any(len(digits) in lengths and first.match(digits) for first, lengths in issuers):
         return False
     if len(set(digits)) == 1:
         return False
@@ -141,18 +145,24 @@ def is_token(token: str) -> bool:
 def is_mixed(value: str) -> bool:
     """Tell whether a value has digits among its letters, or mixes cases as no name does."""
     head = value[:_HEAD_LENGTH]
-    if any(character.isdigit() for character in head):
-        return any(character.isalpha() for character in head)
+    if _DIGIT.search(head):
+        return _LETTER.search(head) is not None
     return _is_scrambled(head)
 
 
 def _is_scrambled(value: str) -> bool:
     """Tell letters of a key from those of a name such as `getUserTokenFromHeader`."""
-    turns = sum(a.islower() and b.isupper() for a, b in pairwise(value))
-    doubles = sum(a.isupper() and b.isupper() for a, b in pairwise(value))
+    cases = value.encode("latin-1", "replace").translate(_CASES)
+    turns = cases.count(b"aA")
+    doubles = cases.count(b"A") - turns - cases.count(b"xA") - cases.startswith(b"A")
     return turns >= _FEWEST_TURNS and doubles >= _FEWEST_DOUBLES and len(value) >= _SHORTEST_SCRAMBLED
 
 
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_CASES = bytes(
+    ord("A" if chr(byte).isupper() else "a" if chr(byte).islower() else "x") for byte in range(256)
+)
 _FEWEST_TURNS = 3
 _FEWEST_DOUBLES = 2
 _SHORTEST_SCRAMBLED = 16

@@ -134,13 +134,15 @@ def after_words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | 
     def search(view: View) -> Iterator[Cut]:
         for word in listed:
             if word in view.lower:
+                done = 0
                 for place in view.places_of_word(word):
                     first = place + len(word)
-                    for match in pattern.finditer(view.text, first, first + 2 * CONTEXT_LENGTH):
-                        if match.start() <= first + CONTEXT_LENGTH and (
-                            check is None or check(match.group())
-                        ):
+                    last = first + CONTEXT_LENGTH
+                    # What begins before `done` was looked at behind the word before this one.
+                    for match in pattern.finditer(view.text, max(first, done), last + CONTEXT_LENGTH):
+                        if match.start() <= last and (check is None or check(match.group())):
                             yield Cut(*match.span())
+                    done = last + 1
 
     return search
 

@@ -22,7 +22,9 @@ _CARD = re.compile(
     rf"|[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}"
     rf")(?![0-9A-Za-z])(?![.,-][0-9](?![0-9]{{3}}(?:[^0-9A-Za-z]|\Z)))(?!-[A-Za-z])"
 )
-_CARD_NEEDLES = (b"0000-0000", b"0000.0000", b"0000--0000", b"0" * 13)
+_GROUP_NEEDLES = (b"0000-0000", b"0000.0000", b"0000--0000")
+_RUN_NEEDLE = b"0" * 13
+_RUN = re.compile(rb"(?<!0)0{13,19}(?!0)")
 _MINUS = re.compile(r"[:,\[]\s*-\Z")
 """A negative number in JSON is no card, and could not be made a string."""
 _LONGEST_INDENT = 64
@@ -32,17 +34,26 @@ _GROUP_OF_THREE = re.compile(r"[ \r\n-]+[0-9]{3}\Z")
 
 def _cards(view: View) -> Iterator[Cut]:
     text = view.text
-    for needle in _CARD_NEEDLES:
+    for place in _card_places(view):
+        match = _CARD.match(text, place)
+        if match is not None and not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place):
+            yield from _card(match)
+
+
+def _card_places(view: View) -> Iterator[int]:
+    for needle in _GROUP_NEEDLES:
         if needle in view.shape:
-            for place in view.places_of_shape(needle):
-                match = _CARD.match(text, place)
-                if match is not None and not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place):
-                    yield from _card(match)
+            yield from view.places_of_shape(needle)
+    if _RUN_NEEDLE in view.shape:
+        for run in _RUN.finditer(view.shape):
+            yield view.start + run.start()
 
 
 def _card(match: re.Match[str]) -> Iterator[Cut]:
     """Take the whole match; where a group of three more digits is no part of it, do without."""
-    for candidate in (match.group(), _GROUP_OF_THREE.sub("", match.group())):
+    whole = match.group()
+    shorter = _GROUP_OF_THREE.sub("", whole)
+    for candidate in (whole,) if shorter == whole else (whole, shorter):
         if is_card(_NOT_DIGITS.sub("", candidate)):
             yield Cut(match.start(), match.start() + len(candidate))
             return

@@ -14,6 +14,7 @@ __all__ = ["RULES"]
 
 # Scripts that are written without blanks are told from those that are not: an address ends where they begin.
 _SPACED = "0-9A-Za-z_\u00aa\u00b5\u00ba\u00c0-\u024f\u0300-\u036f\u0370-\u058f\u1e00-\u1fff"
+_MARKS = "\u0300-\u036f\u0370-\u058f"
 _LOCAL_SPACED = re.compile(rf"[{_SPACED}.+%-]+")
 _LOCAL_ANY = re.compile(r"[\w.+%-]+")
 _LABEL = rf"[{_SPACED}](?:[{_SPACED}-]{{0,61}}[{_SPACED}])?"
@@ -27,18 +28,24 @@ _DOMAIN_ANY = re.compile(
 _SPACED_END = re.compile(rf"[{_SPACED}]")
 _USER_INFO = re.compile(r"//[^\s/?#\"'<>]*\Z")
 _LONGEST_LOCAL = 64
+_LONGEST_LABEL = 64
+# The literal in front lets the standard library skip to it; what follows spares most others the search.
+_AT = re.compile(rf"@(?=[\w{_MARKS}][\w{_MARKS}-]{{0,62}}\.)")
 _LONGEST_USER_INFO = 256
 
 
 def _emails(view: View) -> Iterator[Cut]:
     text = view.text
-    for at in view.places_of("@"):
-        start = _local_start(text, at)
-        if start == at:
-            continue
+    for found in _AT.finditer(text, view.start, min(view.end + _LONGEST_LABEL + 1, len(text))):
+        at = found.start()
+        if at >= view.end:
+            return
         first = text[at + 1 : at + 2]
         domain = (_DOMAIN_SPACED if _SPACED_END.match(first) else _DOMAIN_ANY).match(text, at + 1)
-        if domain is None or _is_no_address(text, start, at, domain.end()):
+        if domain is None:
+            continue
+        start = _local_start(text, at)
+        if start == at or _is_no_address(text, start, at, domain.end()):
             continue
         yield Cut(start, domain.end())
 
@@ -122,13 +129,12 @@ _NANP = re.compile(
 _NANP_NEEDLES = (b"000-0000", b"000.0000")
 _NANP_BACK = 8
 _NATIONAL = re.compile(r"\(?0[0-9]{1,5}\)?(?:[ ./-]?[0-9]{2,8}){1,5}(?![0-9A-Za-z])")
-_NATIONAL_STARTS = (" 0", ":0", "(0")
+_PHONE_WORDS = ("tel", "phone", "mobile", "cell", "fax", "call")
 _PHONE_WORD = re.compile(
     r"(?<![A-Za-z])(?:telephone|phone|tel|mobile|cell|fax|call)"
-    r"(?:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#\t]{0,4}\Z",
+    r"(?:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#\t]{0,4}(?:(?=\(0)|(?<=[ :])(?=0))",
     re.IGNORECASE,
 )
-_LONGEST_PHONE_WORD = 24
 
 
 def _has_phone_length(number: str) -> bool:
@@ -137,12 +143,12 @@ def _has_phone_length(number: str) -> bool:
 
 def _national_phones(view: View) -> Iterator[Cut]:
     text = view.text
-    for mark in _NATIONAL_STARTS:
-        if mark in view.part:
-            for place in view.places_of(mark):
-                start = place + (mark[0] != "(")
-                if start and _PHONE_WORD.search(text, max(start - _LONGEST_PHONE_WORD, 0), start):
-                    match = _NATIONAL.match(text, start)
+    for word in _PHONE_WORDS:
+        if word in view.lower:
+            for place in view.places_of_word(word):
+                before = _PHONE_WORD.match(text, place)
+                if before is not None:
+                    match = _NATIONAL.match(text, before.end())
                     if match is not None and _has_phone_length(match.group()):
                         yield Cut(*match.span())
 
@@ -156,6 +162,8 @@ def _phones(view: View) -> Iterator[Cut]:
     for needle in _NANP_NEEDLES:
         if needle in view.shape:
             for place in view.places_of_shape(needle):
+                if text[place - 1] not in " .-)":
+                    continue
                 for start in range(max(place - _NANP_BACK, 0), place):
                     match = _NANP.match(text, start)
                     if match is not None:

@@ -149,7 +149,7 @@ _URL_KEY_NAMES = (
     r"(?:client[_-]?)?secret|password|passwd|pwd|code|access[_-]?key)"
 )
 _URL_KEY = re.compile(
-    rf"[?&]{_URL_KEY_NAMES}=(?P<cut>[^\s&#\"'<>`)\]}}]{{8,512}})(?![^\s&#\"'<>`)\]}}])", re.IGNORECASE
+    rf"[?&]{_URL_KEY_NAMES}=(?P<cut>[^\s&#\"'<>`)\]}}]{{8,512}}+)(?![^\s&#\"'<>`)\]}}])", re.IGNORECASE
 )
 
 
@@ -202,7 +202,7 @@ _VALUE_BODY = re.compile(r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:
 _NAMED = {
     kind: re.compile(
         rf"(?:{names})(?!s?[a-z])(?!{_OF_ANOTHER_KIND})"
-        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}})(?P<sep>{_SEPARATOR}){_VALUE}",
+        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?P<sep>{_SEPARATOR}){_VALUE}",
         re.IGNORECASE,
     )
     for kind, names in (
