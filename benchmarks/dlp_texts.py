@@ -15,16 +15,28 @@ from typing import Final
 
 __all__ = ["GATES_OPEN", "HOSTILE", "MATCHING", "PLANTED", "RE_25", "clean", "dirty", "hostile"]
 
-_WORDS = """the order was shipped and our team will answer as soon as possible because every customer wants to know
+_PROSE = """the order was shipped and our team will answer as soon as possible because every customer wants to know
 what happens next when a delivery is late or an item is missing from the box please look at the table below and tell
 us which colour size and price you would like we can change it until the evening thank you for your patience about
 this question there are several ways to solve it first open the settings then choose language region and time zone
 after that restart the program if nothing helps write down the steps that led to the problem and send them along with
 a short description of the system model version and what you expected instead of what you saw on the screen the
 weather should stay dry over the weekend with some clouds in the north and light wind from the sea most people like
-walking near the river under old trees while others prefer reading a good book at home""".split()
+walking near the river under old trees while others prefer reading a good book at home"""
+_WORDS = _PROSE.split()
 _NAMES = (
-    "count items result value total index name price text line user path size page width level state".split()
+    "count",
+    "items",
+    "result",
+    "value",
+    "total",
+    "index",
+    "name",
+    "price",
+    "text",
+    "line",
+    "user",
+    "path",
 )
 _HOSTS = ("example.com", "docs.example.org", "shop.example.net", "www.example.com")
 

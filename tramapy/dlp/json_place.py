@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 __all__ = ["JsonPlace"]
 
@@ -11,6 +12,8 @@ _MARK = re.compile(r'["\\]')
 _NOT_BLANK = re.compile(r"[^ \t\r\n\ufeff]")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
 _INSTEAD_OF_NOTHING = "[REDACTED]"
+_INNER_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_STRUCTURE = re.compile(rf"(?:[\s,:{{}}\[\]]|true|false|null|{_INNER_NUMBER.pattern})*\Z")
 
 
 class JsonPlace:
@@ -42,6 +45,10 @@ class JsonPlace:
         """Return a replacement as it must be written here: a number becomes a string, and nothing empty."""
         if not self._is_json:
             return replacement
+        if '"' in matched:
+            parts = list(self._parts(matched))
+            if len(parts) > 1:
+                return '"'.join(self._fit_part(replacement, part, in_string) for part, in_string in parts)
         if self._in_string:
             return json.dumps(replacement or _INSTEAD_OF_NOTHING, ensure_ascii=False)[1:-1]
         if self._last in (":", "[", ",") and _NUMBER.match(matched):
@@ -61,6 +68,29 @@ class JsonPlace:
         except ValueError:
             return written
         return text
+
+    def _parts(self, text: str) -> Iterator[tuple[str, bool]]:
+        """Split a text that comes next at the quotes that begin or end strings; say which parts are in one."""
+        done = 0
+        place = int(self._is_escaped)
+        in_string = self._in_string
+        while (mark := _MARK.search(text, place)) is not None:
+            place = mark.end()
+            if mark.group() == '"':
+                yield text[done : mark.start()], in_string
+                done = place
+                in_string = not in_string
+            elif in_string:
+                place += 1
+        yield text[done:], in_string
+
+    def _fit_part(self, replacement: str, part: str, in_string: bool) -> str:
+        """Fit a replacement in for a part of a match that goes over the end of a string; marks of JSON stay."""
+        if in_string:
+            return json.dumps(replacement or _INSTEAD_OF_NOTHING, ensure_ascii=False)[1:-1] if part else ""
+        if _STRUCTURE.match(part) is None:
+            return replacement
+        return _INNER_NUMBER.sub(lambda _: json.dumps(replacement or _INSTEAD_OF_NOTHING), part)
 
     def _read(self, text: str) -> None:
         place = 0

@@ -24,6 +24,7 @@ __all__ = [
     "has_context",
     "holds",
     "holds_shape",
+    "is_in_marker",
     "literals",
     "words",
 ]
@@ -136,6 +137,8 @@ def after_words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | 
             if word in view.lower:
                 done = 0
                 for place in view.places_of_word(word):
+                    if is_in_marker(view.text, place):
+                        continue
                     first = place + len(word)
                     last = first + CONTEXT_LENGTH
                     # What begins before `done` was looked at behind the word before this one.
@@ -145,6 +148,15 @@ def after_words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | 
                     done = last + 1
 
     return search
+
+
+def is_in_marker(text: str, place: int) -> bool:
+    """Tell whether a place is inside of a marker that was put in the place of a match: its words name nothing."""
+    return _MARKER_START.search(text, max(place - _LONGEST_MARKER, 0), place) is not None
+
+
+_LONGEST_MARKER = 48
+_MARKER_START = re.compile(r"\[REDACTED:[a-z0-9_]*\Z")
 
 
 def has_context(text: str, start: int, listed: re.Pattern[str]) -> bool:

@@ -83,7 +83,7 @@ _SSN_WORDS = (
     "taxpayer",
     "tax id",
 )
-_SSN_CONTEXT = re.compile("|".join(_SSN_WORDS), re.IGNORECASE)
+_SSN_CONTEXT = re.compile(rf"(?<!\[REDACTED:us_)(?:{'|'.join(_SSN_WORDS)})", re.IGNORECASE)
 _NINE_DIGITS = re.compile(r"(?<![0-9A-Za-z_.-])[0-9]{9}(?![0-9A-Za-z_]|[.-][0-9])")
 
 
@@ -277,7 +277,7 @@ RULES = (
         replacement="[REDACTED:us_ssn]",
         search=_ssns,
         gate=holds_shape(b"00"),
-        hint=rf"[0-9]{{3}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{_SSN_CONTEXT.pattern})",
+        hint=rf"[0-9]{{3}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{'|'.join(_SSN_WORDS)})",
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
     ),
     PackRule(

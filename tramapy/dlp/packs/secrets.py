@@ -13,7 +13,18 @@ from tramapy.dlp.checks import (
     is_secret,
     is_token,
 )
-from tramapy.dlp.pack_rule import Check, Cut, PackRule, Search, always, cut_at, holds, literals, words
+from tramapy.dlp.pack_rule import (
+    Check,
+    Cut,
+    PackRule,
+    Search,
+    always,
+    cut_at,
+    holds,
+    is_in_marker,
+    literals,
+    words,
+)
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -265,7 +276,7 @@ class _NamedValues:
                     if place + _LONGEST_NAME < done:
                         continue
                     match = self._pattern.match(text, place)
-                    if match is not None:
+                    if match is not None and not is_in_marker(text, place):
                         for cut in self._value(match, run):
                             yield cut
                             done = max(done, run.kept_end if cut.end == run.kept_end else -1)

@@ -1,0 +1,57 @@
+"""What fuzzing found in the rule packs, and a short seeded run of it: `benchmarks/dlp_fuzz.py` goes on for longer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks.dlp_fuzz import Fuzzer
+from tests.dlp.contexts import BACKENDS, context_of
+from tramapy.dlp import RuleBasedDlpInterceptor
+
+_TEXTS = 120
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_short_run_of_the_fuzzer_finds_nothing(seed):
+    fuzzer = Fuzzer(seed, longest=1_500)
+    assert [failed for failed in (fuzzer.step() for _ in range(_TEXTS)) if failed is not None] == []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "document",
+    [
+        ["api-key: ", -3, "x1y2z3w4"],
+        [["api-key: ", -3], {"n": [1, None]}, "password2"],
+        {"note": "my password is ", "next": 'a"b'},
+        {"note": "token: ", "n": 12345.5, "m": True, "o": "k9k8k7k6k5"},
+    ],
+    ids=["number", "nested", "object", "scalars"],
+)
+def test_a_value_that_reaches_over_a_string_leaves_json(document, backend):
+    text = json.dumps(document)
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    sanitized = json.loads(interceptor.inspect(context_of(), text).sanitized_text)
+    assert type(sanitized) is type(document)
+    assert len(sanitized) == len(document)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password=ntrdx1 =ter2x9y8",
+        "xoxb-2345678gres:c8wwxePv",
+        "apikey:31300ord =er2hunte",
+        "078-05-1120 123456789",
+        "912-70-1234 123456789",
+        "078-05-1120 and 912-12-1234",
+    ],
+)
+def test_the_words_of_a_marker_name_no_value(text, backend):
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    once = interceptor.inspect(context_of(), text).sanitized_text
+    assert "[REDACTED:" in once
+    assert interceptor.inspect(context_of(), once).sanitized_text == once
