@@ -49,10 +49,15 @@ format: $(STAMP)
 bench: $(STAMP) ## what it costs, beside peers, in one run
 	$(BIN)/python -m benchmarks
 
-bench-peers: ## the same against LiteLLM, in an environment of its own
+bench-peers: ## the same against LiteLLM and against products that redact, in environments of their own
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check 'litellm==1.110.2' tenacity trio 'anyio>=4.4'
 	.venv-peers/bin/python -W ignore -m benchmarks.peers
+	$(PYTHON) -m venv .venv-peers-dlp
+	-.venv-peers-dlp/bin/python -m pip install --quiet --disable-pip-version-check google-re2 'presidio-analyzer==2.2.366'
+	-.venv-peers-dlp/bin/python -m pip install --quiet --disable-pip-version-check 'langchain==1.5.2' 'scrubadub==2.0.1' 'detect-secrets==1.5.0'
+	.venv-peers-dlp/bin/python -m pip install --quiet --disable-pip-version-check tenacity trio 'anyio>=4.4'
+	.venv-peers-dlp/bin/python -W ignore -m benchmarks.dlp_peers
 
 clean:
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .safety-gate-cache .pytest_cache .coverage .coverage.*
