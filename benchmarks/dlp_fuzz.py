@@ -22,6 +22,7 @@ from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.packs import ALL
 from tramapy.dlp.view import View
+from tramapy.errors import DlpInspectionError
 
 __all__ = ["Fuzzer", "Mixture"]
 
@@ -347,6 +348,12 @@ class Fuzzer:
 
     def check(self, text: str) -> str | None:
         """Return what does not hold for a text."""
+        try:
+            return self._check(text)
+        except DlpInspectionError:
+            return "a text cannot be inspected"
+
+    def _check(self, text: str) -> str | None:
         whole = self._plain.inspect(CONTEXT, text)
         if self._quick is not None:
             quick = self._quick.inspect(CONTEXT, text)
@@ -426,7 +433,7 @@ def _pack_rules() -> tuple[PackRule, ...]:
 
 
 _RULES: list[PackRule] = []
-_GLUED = re.compile(r"\[REDACTED:\w+\][^\s\"',;)}\]]|[^\s\"'({\[=:]\[REDACTED:")
+_GLUED = re.compile(r"\[REDACTED:\w+\](?:[^\s\"',;)}\]]|[,;)]\w)|[^\s\"'({\[=:]\[REDACTED:")
 
 
 def _is_alike(before: object, after: object) -> bool:

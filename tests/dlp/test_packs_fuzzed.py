@@ -40,6 +40,21 @@ def test_a_value_that_reaches_over_a_string_leaves_json(document, backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("password=acted", "password=*****"),
+        ("password: word7", "password: [REDACTED:password]"),
+        ('pwd="swor"', 'pwd="[REDACTED]"'),
+    ],
+)
+def test_a_value_that_stands_in_the_marker_is_not_shown_by_it(text, expected, backend):
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    assert interceptor.inspect(context_of(), text).sanitized_text == expected
+    assert interceptor.inspect(context_of(), expected).sanitized_text == expected
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
     "text",
     [
         "password=ntrdx1 =ter2x9y8",

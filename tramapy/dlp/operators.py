@@ -67,7 +67,7 @@ class Operators:
         if action is DlpAction.PLACEHOLDER:
             return _placeholder(rule, matched, vault, value)
         if action is DlpAction.REDACT:
-            replacement = rule.replacement
+            replacement = _marker(rule, matched)
         elif action is DlpAction.MASK:
             replacement = _masked(matched)
         elif action is DlpAction.HASH:
@@ -86,6 +86,17 @@ class Operators:
         assert self._hash_key is not None  # noqa: S101  # the configuration requires one
         digest = hmac.new(self._hash_key, matched.encode("utf-8", "surrogatepass"), hashlib.sha256)
         return f"[{rule_id}:{digest.hexdigest()[:_HASH_LENGTH]}]"
+
+
+_OTHER_MARKERS = ("[REDACTED]", "*****")
+
+
+def _marker(rule: DlpRule, matched: str) -> str:
+    """Return the rule's replacement; where a pack's marker would show the match, such as its `word`, another one."""
+    shown = matched.casefold()
+    if rule.replacement != f"[REDACTED:{rule.id}]" or shown not in rule.replacement.casefold():
+        return rule.replacement
+    return next((marker for marker in _OTHER_MARKERS if shown not in marker.casefold()), rule.replacement)
 
 
 def shows_match_error(rule_id: str) -> DlpInspectionError:
