@@ -36,8 +36,10 @@ def _cards(view: View) -> Iterator[Cut]:
     text = view.text
     for place in _card_places(view):
         match = _CARD.match(text, place)
-        if match is not None and not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place):
-            yield from _card(match)
+        if match is not None:
+            for cut in _card(match):
+                if not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place):
+                    yield cut
 
 
 def _card_places(view: View) -> Iterator[int]:

@@ -159,25 +159,32 @@ _URL_KEY_NAMES = (
     r"(?:[a-z]{0,12}[_-]?api[_-]?key|x-api-key|[a-z]{0,12}[_-]?token|auth|key|sig|signature|x-amz-signature|"
     r"(?:client[_-]?)?secret|password|passwd|pwd|code|access[_-]?key)"
 )
-_URL_KEY = re.compile(
-    rf"[?&]{_URL_KEY_NAMES}=(?P<cut>[^\s&#\"'<>`)\]}}]{{8,512}}+)(?![^\s&#\"'<>`)\]}}])", re.IGNORECASE
-)
+_URL_KEY_START = re.compile(rf"[?&]{_URL_KEY_NAMES}=", re.IGNORECASE)
+_URL_VALUE = re.compile(r"[^\s&#\"'<>`)\]}]*")
+_SHORTEST_URL_KEY = 8
+_LONGEST_URL_KEY = 512
+_URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>[^\s&#\"'<>`)\]}}]{{8,512}})(?![^\s&#\"'<>`)\]}}])"
 
 
 def _url_keys(view: View) -> Iterator[Cut]:
     text = view.text
     for mark in ("?", "&"):
+        run = _Run(_URL_VALUE, text)
         for place in view.places_of(mark):
-            match = _URL_KEY.match(text, place)
-            if match is not None and _is_url_key(match):
-                yield Cut(*match.span("cut"))
+            match = _URL_KEY_START.match(text, place)
+            if match is None:
+                continue
+            start = match.end()
+            run.reach(start)
+            if _SHORTEST_URL_KEY <= run.end - start <= _LONGEST_URL_KEY and _is_url_key(
+                match.group()[1:-1].lower(), text[start : run.end]
+            ):
+                yield Cut(start, run.end)
 
 
-def _is_url_key(match: re.Match[str]) -> bool:
-    value = match.group("cut")
+def _is_url_key(name: str, value: str) -> bool:
     if is_placeholder(value) or value.isdigit():
         return False
-    name = match.group()[1 : match.start("cut") - match.start() - 1].lower()
     if name in ("key", "code", "auth"):
         return len(value) >= 16 and is_mixed(value)
     return "pass" in name or "pwd" in name or is_mixed(value)
@@ -232,16 +239,18 @@ def _holds_separator(view: View) -> bool:
     return "=" in view.part or ":" in view.part or " is " in view.part or " to " in view.part
 
 
-class _BareRun:
-    """Where the bare value that was read last ends; read once for all names inside of it.
+class _Run:
+    """Where the value that was read last ends; read once for all names inside of it.
 
     Args:
+        pattern: Matches characters of values.
         text: The folded text.
     """
 
-    __slots__ = ("_text", "end", "kept_end")
+    __slots__ = ("_pattern", "_text", "end", "kept_end")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._pattern = pattern
         self._text = text
         self.end = -1
         """Its end."""
@@ -251,7 +260,7 @@ class _BareRun:
     def reach(self, start: int) -> None:
         """Read the value that a place is in."""
         if start >= self.end:
-            match = _BARE.match(self._text, start)
+            match = self._pattern.match(self._text, start)
             self.end = start if match is None else match.end()
             self.kept_end = start + len(self._text[start : self.end].rstrip(_ENDS))
 
@@ -269,7 +278,7 @@ class _NamedValues:
         text = view.text
         for name in self._roots:
             if name in lower:
-                run = _BareRun(text)
+                run = _Run(_BARE, text)
                 done = -1
                 for place in view.places_of_word(name):
                     # A name well inside of a bare value can only have the end of that value as its own.
@@ -281,7 +290,7 @@ class _NamedValues:
                             yield cut
                             done = max(done, run.kept_end if cut.end == run.kept_end else -1)
 
-    def _value(self, match: re.Match[str], run: _BareRun) -> Iterator[Cut]:
+    def _value(self, match: re.Match[str], run: _Run) -> Iterator[Cut]:
         if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
             return
         quoted = next((name for name in ("d", "s", "b") if match.group(name) is not None), None)
@@ -504,7 +513,7 @@ RULES = (
         id="url_key",
         title="Keys and tokens in the query of an URL",
         source="OWASP, information exposure through query strings",
-        pattern=_URL_KEY.pattern,
+        pattern=_URL_KEY,
         replacement="[REDACTED:url_key]",
         search=_url_keys,
         gate=holds("="),
