@@ -1,0 +1,69 @@
+"""The packs' work on hostile text is counted, not timed: calls, and characters that searches are given to read."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from benchmarks.dlp_texts import HOSTILE, hostile
+from tests.dlp.contexts import BACKENDS, context_of, inspect, split_at
+from tests.dlp.test_work import count_calls
+from tramapy.dlp import RuleBasedDlpInterceptor
+from tramapy.dlp.folding import fold
+from tramapy.dlp.interceptor import Backend
+from tramapy.dlp.packs import ALL
+from tramapy.dlp.view import View
+
+_LENGTH = 3_000
+_RULES = [rule for pack in ALL for rule in pack.rules]
+_SHAPES = pytest.mark.parametrize("shape", HOSTILE)
+
+
+@functools.cache
+def _interceptor(backend: Backend) -> RuleBasedDlpInterceptor:
+    return RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+
+
+def _growth(action, shape: str) -> float:
+    once, twice = hostile(HOSTILE[shape], _LENGTH), hostile(HOSTILE[shape], 2 * _LENGTH)
+    action(twice)
+    return count_calls(lambda: action(twice)) / count_calls(lambda: action(once))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@_SHAPES
+def test_twice_the_hostile_text_takes_twice_the_calls(shape, backend):
+    interceptor = _interceptor(backend)
+    assert _growth(lambda text: inspect(interceptor, text), shape) < 2.3
+
+
+@_SHAPES
+def test_hostile_text_takes_few_calls_a_character(shape):
+    interceptor = _interceptor("stdlib")
+    text = hostile(HOSTILE[shape], _LENGTH)
+    inspect(interceptor, text)
+    assert count_calls(lambda: inspect(interceptor, text)) <= 12 * len(text)
+
+
+@_SHAPES
+def test_a_stream_of_hostile_text_takes_few_calls_a_character(shape):
+    interceptor = _interceptor("stdlib")
+    text = hostile(HOSTILE[shape], 4 * _LENGTH)
+
+    def stream_all() -> None:
+        stream = interceptor.open_stream(context_of())
+        for piece in split_at(text, range(0, len(text), 64)):
+            stream.feed(piece)
+        stream.finish()
+
+    stream_all()
+    assert count_calls(stream_all) <= 20 * len(text)
+
+
+@_SHAPES
+def test_the_cuts_of_a_rule_do_not_cover_a_text_again_and_again(shape):
+    text = fold(hostile(HOSTILE[shape], 2 * _LENGTH)).text
+    for rule in _RULES:
+        covered = sum(end - start for start, end in rule.search(View(text, 0, len(text))))
+        assert covered <= 2 * len(text), rule.id
