@@ -28,6 +28,8 @@ __all__ = ["Fuzzer", "Mixture"]
 
 _MARKERS = tuple(f"[REDACTED:{rule.id}]" for pack in ALL for rule in pack.rules)
 _NAMES = (
+    "ITIN 912701234",
+    "tax id ",
     "password",
     "passwd: ",
     "pwd=",

@@ -70,3 +70,10 @@ def test_the_words_of_a_marker_name_no_value(text, backend):
     once = interceptor.inspect(context_of(), text).sanitized_text
     assert "[REDACTED:" in once
     assert interceptor.inspect(context_of(), once).sanitized_text == once
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_both_backends_find_a_bare_taxpayer_number(backend):
+    text = "a line of harmless text " * 10 + "my ITIN 912701234 it is"
+    result = RuleBasedDlpInterceptor.with_default_rules(backend=backend).inspect(context_of(), text)
+    assert "912701234" not in result.sanitized_text

@@ -125,9 +125,9 @@ class _Places:
         if self._is_ascii:
             return self._begin + byte
         part = self._encoded[self._byte : byte]
-        self._character += len(part) - sum(map(part.count, _CONTINUATIONS))
+        self._character += len(part.translate(None, _CONTINUATIONS))
         self._byte = byte
         return self._character
 
 
-_CONTINUATIONS = [bytes((byte,)) for byte in range(0x80, 0xC0)]
+_CONTINUATIONS = bytes(range(0x80, 0xC0))

@@ -18,7 +18,6 @@ __all__ = [
     "Gate",
     "PackRule",
     "Search",
-    "after_words",
     "always",
     "cut_at",
     "has_context",
@@ -124,28 +123,6 @@ def words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None =
             if word in view.lower:
                 for place in view.places_of_word(word):
                     yield from cut_at(view.text, pattern, place, check)
-
-    return search
-
-
-def after_words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None = None) -> Search:
-    """Search a pattern in the `CONTEXT_LENGTH` characters after each place of some words."""
-    listed = tuple(starts)
-
-    def search(view: View) -> Iterator[Cut]:
-        for word in listed:
-            if word in view.lower:
-                done = 0
-                for place in view.places_of_word(word):
-                    if is_in_marker(view.text, place):
-                        continue
-                    first = place + len(word)
-                    last = first + CONTEXT_LENGTH
-                    # What begins before `done` was looked at behind the word before this one.
-                    for match in pattern.finditer(view.text, max(first, done), last + CONTEXT_LENGTH):
-                        if match.start() <= last and (check is None or check(match.group())):
-                            yield Cut(*match.span())
-                    done = last + 1
 
     return search
 

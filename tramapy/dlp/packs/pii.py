@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from tramapy.dlp.checks import is_itin, is_ssn
-from tramapy.dlp.pack_rule import Cut, PackRule, after_words, always, has_context, holds, holds_shape
-from tramapy.dlp.view import View
+from tramapy.dlp.pack_rule import Cut, PackRule, always, has_context, holds, holds_shape, is_in_marker
+from tramapy.dlp.view import CONTEXT_LENGTH, View
 
 __all__ = ["RULES"]
 
@@ -73,6 +73,7 @@ _SSN = re.compile(
 )
 _SSN_NEEDLES = (b"000-00-", b"000--00-")
 _NINE = b"0" * 9
+_NINE_RUN = re.compile(rb"(?<!0)0{9}(?!0)")
 _SSN_WORDS = (
     "ssn",
     "social security",
@@ -83,6 +84,8 @@ _SSN_WORDS = (
     "taxpayer",
     "tax id",
 )
+_SSN_WORD = re.compile("|".join(_SSN_WORDS), re.IGNORECASE)
+_LONGEST_SSN_WORD = max(map(len, _SSN_WORDS))
 _SSN_CONTEXT = re.compile(rf"(?<!\[REDACTED:us_)(?:{'|'.join(_SSN_WORDS)})", re.IGNORECASE)
 _NINE_DIGITS = re.compile(r"(?<![0-9A-Za-z_.-])[0-9]{9}(?![0-9A-Za-z_]|[.-][0-9])")
 
@@ -97,8 +100,22 @@ def _ssn_like(view: View) -> list[re.Match[str]]:
     ]
 
 
-_bare_ssns = after_words(_SSN_WORDS, _NINE_DIGITS, is_ssn)
-_bare_itins = after_words(_SSN_WORDS, _NINE_DIGITS, is_itin)
+def _bare_numbers(view: View) -> list[re.Match[str]]:
+    """Find nine digits shortly behind a word for them; from the digits, since they are rarer than eight searches."""
+    return [
+        match
+        for run in _NINE_RUN.finditer(view.shape)
+        if (match := _NINE_DIGITS.match(view.text, view.start + run.start())) is not None
+        and _has_word(view.text, match.start())
+    ]
+
+
+def _has_word(text: str, place: int) -> bool:
+    start = max(place - CONTEXT_LENGTH - _LONGEST_SSN_WORD, 0)
+    return any(
+        place - word.end() <= CONTEXT_LENGTH and not is_in_marker(text, word.start())
+        for word in _SSN_WORD.finditer(text, start, place)
+    )
 
 
 def _ssns(view: View) -> Iterator[Cut]:
@@ -106,7 +123,7 @@ def _ssns(view: View) -> Iterator[Cut]:
         if is_ssn(match.group()):
             yield Cut(*match.span())
     if _NINE in view.shape:
-        yield from _bare_ssns(view)
+        yield from (Cut(*match.span()) for match in view.once(_bare_numbers) if is_ssn(match.group()))
 
 
 def _itins(view: View) -> Iterator[Cut]:
@@ -115,7 +132,7 @@ def _itins(view: View) -> Iterator[Cut]:
         if number[0] == "9" and (is_itin(number) or has_context(view.text, match.start(), _SSN_CONTEXT)):
             yield Cut(*match.span())
     if _NINE in view.shape:
-        yield from _bare_itins(view)
+        yield from (Cut(*match.span()) for match in view.once(_bare_numbers) if is_itin(match.group()))
 
 
 _E164 = re.compile(
@@ -288,7 +305,7 @@ RULES = (
         replacement="[REDACTED:us_itin]",
         search=_itins,
         gate=holds_shape(b"00"),
-        hint=r"9[0-9]{2}[ \n-]\n?[0-9]{2}[ \n-]\n?[0-9]{4}",
+        hint=rf"9[0-9]{{2}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{'|'.join(_SSN_WORDS)})",
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
     ),
     PackRule(
