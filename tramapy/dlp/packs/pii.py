@@ -85,6 +85,7 @@ _SSN_WORDS = (
     "tax id",
 )
 _SSN_WORD = re.compile("|".join(_SSN_WORDS), re.IGNORECASE)
+_SSN_HINT = rf"[0-9]{{3}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{'|'.join(_SSN_WORDS)})"
 _LONGEST_SSN_WORD = max(map(len, _SSN_WORDS))
 _SSN_CONTEXT = re.compile(rf"(?<!\[REDACTED:us_)(?:{'|'.join(_SSN_WORDS)})", re.IGNORECASE)
 _NINE_DIGITS = re.compile(r"(?<![0-9A-Za-z_.-])[0-9]{9}(?![0-9A-Za-z_]|[.-][0-9])")
@@ -294,7 +295,7 @@ RULES = (
         replacement="[REDACTED:us_ssn]",
         search=_ssns,
         gate=holds_shape(b"00"),
-        hint=rf"[0-9]{{3}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{'|'.join(_SSN_WORDS)})",
+        hint=_SSN_HINT,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
     ),
     PackRule(
@@ -305,7 +306,7 @@ RULES = (
         replacement="[REDACTED:us_itin]",
         search=_itins,
         gate=holds_shape(b"00"),
-        hint=rf"9[0-9]{{2}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{'|'.join(_SSN_WORDS)})",
+        hint=_SSN_HINT,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
     ),
     PackRule(
