@@ -3,9 +3,9 @@ import json
 import pytest
 
 from tests.cli.running import run
-from tramapy.dlp.packs import ALL
+from tramapy.dlp.packs import ALL, encoded
 
-RULES = [(pack.name, rule) for pack in ALL for rule in pack.rules]
+RULES = [(pack.name, rule) for pack in (*ALL, encoded) for rule in pack.rules]
 
 
 def test_the_table_names_every_rule() -> None:

@@ -1,9 +1,12 @@
 import pickle
 
+import pytest
+
 from tests.dlp.contexts import context_of
 from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.dlp.packs import ALL, pii
 from tramapy.dlp.portable import PortableRules
+from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType
 
 EMAIL = next(rule for rule in pii.rules if rule.id == "email")
@@ -32,6 +35,14 @@ def test_they_survive_pickling_and_give_the_same_configuration() -> None:
 
 def test_all_packs_are_the_default() -> None:
     assert PortableRules.of().configuration() == RuleBasedDlpConfiguration((), None, packs=ALL)
+
+
+def test_placeholders_are_refused() -> None:
+    given = RuleBasedDlpConfiguration(packs=[pii], actions={"email": DlpAction.PLACEHOLDER})
+    with pytest.raises(
+        ConfigurationError, match="'email' makes placeholders, and nothing keeps their values"
+    ):
+        PortableRules.of(given)
 
 
 def test_a_process_makes_one_interceptor_for_equal_rules() -> None:

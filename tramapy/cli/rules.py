@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tramapy.dlp.pack_rule import PackRule
-from tramapy.dlp.packs import ALL
+from tramapy.dlp.packs import ALL, encoded
 
 __all__ = ["RulesFormat", "show_rules"]
 
@@ -43,7 +43,7 @@ def _table() -> Table:
 
 
 def _rows() -> Iterator[dict[str, str]]:
-    for pack in ALL:
+    for pack in (*ALL, encoded):
         for rule in pack.rules:
             assert isinstance(rule, PackRule)  # noqa: S101  # all of ours are
             yield {

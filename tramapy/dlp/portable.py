@@ -9,13 +9,14 @@ from typing import Final
 
 from tramapy.dlp.interceptor import Backend, RuleBasedDlpInterceptor
 from tramapy.dlp.operators import DlpAction
-from tramapy.dlp.packs import ALL
+from tramapy.dlp.packs import ALL, encoded
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
+from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpContext
 
 __all__ = ["BULK_CONTEXT", "PortableRules"]
 
-_PACKED: Final[Mapping[str, DlpRule]] = {rule.id: rule for pack in ALL for rule in pack.rules}
+_PACKED: Final[Mapping[str, DlpRule]] = {rule.id: rule for pack in (*ALL, encoded) for rule in pack.rules}
 
 BULK_CONTEXT: Final = DlpContext(
     content_type=DlpContentType.MODEL_INPUT,
@@ -58,8 +59,18 @@ class PortableRules:
     def of(
         cls, configuration: RuleBasedDlpConfiguration | None = None, *, backend: Backend = "auto"
     ) -> PortableRules:
-        """Make them of a configuration; by default of all packs, without a limit on the length of a text."""
+        """Make them of a configuration; by default of all packs, without a limit on the length of a text.
+
+        Raises:
+            ConfigurationError: A rule makes placeholders: their values would be gone with the process.
+        """
         given = RuleBasedDlpConfiguration((), None, packs=ALL) if configuration is None else configuration
+        for rule in given.all_rules():
+            if rule.action is DlpAction.PLACEHOLDER:
+                raise ConfigurationError(
+                    f"DLP rule {rule.id!r} makes placeholders, and nothing keeps their values here; take another "
+                    f"action, such as hash"
+                )
         return cls(
             rules=_sent(given.rules),
             packs=tuple(_Pack(pack.name, _sent(pack.rules)) for pack in given.packs),

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, TypeVar, cast
 from tramapy.dlp.dialect import PatternError
 from tramapy.dlp.matcher import compile_pattern
 from tramapy.dlp.operators import DlpAction
-from tramapy.dlp.packs import ALL
+from tramapy.dlp.packs import ALL, encoded
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType
@@ -25,7 +25,7 @@ _E = TypeVar("_E", bound=enum.Enum)
 _Keys: TypeAlias = Mapping[str, object]
 
 _LIMIT_BYTES: Final = 1024 * 1024
-_PACKS: Final = {pack.name: pack for pack in ALL}
+_PACKS: Final = {pack.name: pack for pack in (*ALL, encoded)}
 _FILE_KEYS: Final = (
     "packs",
     "disabled_rules",

@@ -137,6 +137,7 @@ def test_rules_of_a_file() -> None:
 
 def test_packs_and_rules_can_be_chosen() -> None:
     assert run_on(TEXT.encode(), "--pack", "financial").output == TEXT.replace(CARD, "[REDACTED:credit_card]")
+    assert run_on(b"YWxpY2VAZXhhbXBsZS5jb20=", "--pack", "encoded").output == "[REDACTED:encoded_pii]"
     assert run_on(TEXT.encode(), "--disable", "email", "--backend", "stdlib").output == TEXT.replace(
         CARD, "[REDACTED:credit_card]"
     )

@@ -23,7 +23,7 @@ from tramapy.cli.redact.redaction import FileReport, RedactSettings
 from tramapy.cli.redact.showing import progress, summary
 from tramapy.dlp import RuleBasedDlpConfiguration, RulePack, load_rule_file
 from tramapy.dlp.interceptor import Backend
-from tramapy.dlp.packs import ALL
+from tramapy.dlp.packs import ALL, encoded
 from tramapy.dlp.portable import PortableRules
 from tramapy.errors import ConfigurationError
 
@@ -143,7 +143,7 @@ def _portable(rules: Path | None, packs: list[str], disabled: list[str], backend
 
 
 def _pack(name: str) -> RulePack:
-    known = {pack.name: pack for pack in ALL}
+    known = {pack.name: pack for pack in (*ALL, encoded)}
     if name not in known:
         raise InputError(f"--pack takes one of {', '.join(known)}")
     return known[name]
