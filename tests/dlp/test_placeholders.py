@@ -298,8 +298,19 @@ def test_a_full_vault_rejects_the_text():
 def test_a_match_that_the_rules_id_shows_is_refused():
     vault = Vault()
     with pytest.raises(DlpInspectionError, match="part of its own id"):
-        placing("Per", "person").inspect(with_vault(vault), "Per")
+        placing("e", "note").inspect(with_vault(vault), "e")
     assert not len(vault)
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "matched", "kind"),
+    [("person", "Per", "VALUE"), ("value", "Val", "TEXT"), ("person", "Ann", "PERSON")],
+)
+def test_a_kind_does_not_show_the_match(rule_id, matched, kind):
+    vault = Vault()
+    sent = placing(matched, rule_id).inspect(with_vault(vault), matched).sanitized_text
+    assert re.fullmatch(f"<{kind}_1_[0-9a-z]{{7}}>", sent)
+    assert vault.restore(sent) == matched
 
 
 def test_a_match_may_look_like_chance():

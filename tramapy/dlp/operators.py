@@ -89,6 +89,7 @@ class Operators:
 
 
 _OTHER_MARKERS = ("[REDACTED]", "*****")
+_OTHER_KINDS = ("value", "text")
 
 
 def _marker(rule: DlpRule, matched: str) -> str:
@@ -110,11 +111,13 @@ def shows_match_error(rule_id: str) -> DlpInspectionError:
 def _placeholder(rule: DlpRule, matched: str, vault: PlaceholderVault | None, value: str) -> str:
     assert vault is not None  # noqa: S101  # the interceptor asked for one
     # Its number and the vault's own part are chance: a match of a digit or two may well look like a part of them.
-    if matched.casefold() in rule.id:
+    shown = matched.casefold()
+    kind = next((kind for kind in (rule.id, *_OTHER_KINDS) if shown not in kind), None)
+    if kind is None:
         raise DlpInspectionError(
             f"DLP rule {rule.id!r} matched a part of its own id, which its placeholders show. Choose another id."
         )
-    return vault.protect(rule.id, value)
+    return vault.protect(kind, value)
 
 
 def _masked(matched: str) -> str:
