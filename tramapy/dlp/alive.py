@@ -33,7 +33,7 @@ class AliveState(dict[str, "AliveState"]):
     def __init__(self, alive: Alive, places: frozenset[int], *, is_match: bool) -> None:
         super().__init__()
         self._alive = alive
-        self.places = places
+        self.places: frozenset[int] = places
         self.is_idle: bool = not places
         """Whether no match is under way."""
         self.is_match: bool = is_match

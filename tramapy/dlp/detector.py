@@ -33,7 +33,7 @@ class PackDetector:
     """
 
     def __init__(self, rules: Sequence[PackRule], re2: Re2 | None) -> None:
-        self.rules = tuple(rules)
+        self.rules: tuple[PackRule, ...] = tuple(rules)
         gates = dict.fromkeys(rule.gate for rule in self.rules)
         self._gated = tuple(
             (gate, tuple((rank, rule) for rank, rule in enumerate(self.rules) if rule.gate == gate))

@@ -98,7 +98,7 @@ class Folded:
     __slots__ = ("_ends", "_starts", "text")
 
     def __init__(self, text: str, starts: array[int] | None = None, ends: array[int] | None = None) -> None:
-        self.text = text
+        self.text: str = text
         self._starts = starts
         self._ends = ends
 

@@ -44,8 +44,8 @@ class OnePass:
         self.rules: tuple[DlpRule, ...] = (*packed, *(rule for rule, _ in added))
         self.packed: tuple[PackRule, ...] = tuple(packed)
         self.matchers: tuple[Matcher, ...] = tuple(matcher for _, matcher in added)
-        self.detector = PackDetector(packed, re2)
-        self.alive = Alive(rule.held for rule in packed)
+        self.detector: PackDetector = PackDetector(packed, re2)
+        self.alive: Alive = Alive(rule.held for rule in packed)
         self.operators = operators
         self._allowed = allowed
         self._conditions = tuple(map(Conditions, self.rules))

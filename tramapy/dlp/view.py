@@ -45,9 +45,9 @@ class View:
     __slots__ = ("_encoded", "_known", "_lower", "_shape", "_tokens", "end", "part", "start", "text")
 
     def __init__(self, text: str, start: int, end: int) -> None:
-        self.text = text
-        self.start = start
-        self.end = end
+        self.text: str = text
+        self.start: int = start
+        self.end: int = end
         self.part: str = text if end - start == len(text) else text[start:end]
         self._lower: str | None = None
         self._encoded: bytes | None = None

@@ -101,7 +101,7 @@ class RecordRedactor:
         self._fields = tuple(fields)
         self._counts: dict[str, int] = {}
         self._number = 0
-        self.record_count = 0
+        self.record_count: int = 0
         self.found_fields: set[FieldPath] = set()
 
     @property
