@@ -297,6 +297,7 @@ def test_a_long_token_is_not_held() -> None:
     stream = interceptor.open_stream(context_of())
     released = stream.feed("key sk-" + "ant-" + "EXAMPLE0" * 1_000)
     assert released == "key [REDACTED:anthropic_key]"
+    assert stream.feed("") == ""
     assert "".join(stream.feed("EXAMPLE0" * 100) for _ in range(100)) == ""
     assert stream.feed(" and then prose") + stream.finish() == " and then prose"
     assert [(found.rule_id, found.replacement_count) for found in stream.redactions] == [("anthropic_key", 1)]
