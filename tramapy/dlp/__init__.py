@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from tramapy.dlp.interceptor import RuleBasedDlpInterceptor
 from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
-from tramapy.dlp.vault import RestoringText, Vault
 
 if TYPE_CHECKING:
     from tramapy.dlp.rule_file import load_rule_file
+    from tramapy.dlp.vault import RestoringText, Vault
 
 __all__ = [
     "DlpAction",
@@ -23,10 +23,17 @@ __all__ = [
 ]
 
 
+_LAZY = {
+    "RestoringText": "tramapy.dlp.vault",
+    "Vault": "tramapy.dlp.vault",
+    "load_rule_file": "tramapy.dlp.rule_file",
+}
+
+
 def __getattr__(name: str) -> object:
-    """Import the reader of rule files at its first use: TOML costs more import time than most need."""
-    if name == "load_rule_file":
-        return getattr(_import_module("tramapy.dlp.rule_file"), name)
+    """Import at first use what costs more import time than most need."""
+    if name in _LAZY:
+        return getattr(_import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'tramapy.dlp' has no attribute {name!r}")
 
 

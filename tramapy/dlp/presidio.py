@@ -16,8 +16,8 @@ from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.dlp.claims import Claim, united
 from tramapy.dlp.json_place import JsonPlace
 from tramapy.dlp.json_spans import fitted_spans, is_json
+from tramapy.dlp.limited_stream import text_too_long_error
 from tramapy.dlp.packs import ALL
-from tramapy.dlp.streaming import text_too_long_error
 from tramapy.errors import ConfigurationError, DlpInspectionError
 from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpInterceptor, DlpRedaction, DlpResult
 
