@@ -12,7 +12,9 @@ from tests.dlp.contexts import BACKENDS, counts, inspect, streamed
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.dialect import parse
 from tramapy.dlp.interceptor import Backend
-from tramapy.dlp.packs import ALL, encoded
+from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.packs import ALL, encoded, pii
+from tramapy.dlp.view import View
 
 DLP = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
 RULES = [rule for pack in (*ALL, encoded) for rule in pack.rules]
@@ -238,3 +240,10 @@ def test_a_pair_of_escapes_that_stands_for_nothing_is_dropped() -> None:
     assert inspect(DLP["stdlib"], text).sanitized_text == text
     text = r"4111\udb40\udc41 1111 1111 1111"
     assert inspect(DLP["stdlib"], text).sanitized_text == "[REDACTED:credit_card]"
+
+
+def test_a_window_ends_where_it_ends() -> None:
+    email = next(rule for rule in pii.rules if rule.id == "email")
+    assert isinstance(email, PackRule)
+    text = "see ann@example.com and bob@example.com"
+    assert [text[cut.start : cut.end] for cut in email.search(View(text, 0, 12))] == ["ann@example.com"]
