@@ -38,7 +38,9 @@ def _cards(view: View) -> Iterator[Cut]:
         match = _CARD.match(text, place)
         if match is not None:
             for cut in _card(match):
-                if not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place):
+                if text[place - 1 : place] != "-" or not _MINUS.search(
+                    text, max(place - _LONGEST_INDENT, 0), place
+                ):
                     yield cut
 
 
@@ -63,6 +65,7 @@ def _card(match: re.Match[str]) -> Iterator[Cut]:
 
 _IBAN_COMPACT = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,30}(?![0-9A-Za-z])")
 _IBAN_SPACED = re.compile(r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?:[ \n-]?[0-9A-Z]){11,30}")
+_COUNTRIES = "|".join(IBAN_LENGTHS)
 _IBAN_NEEDLES = (b"AA00", b"aa00")
 
 
@@ -115,7 +118,7 @@ RULES = (
         replacement="[REDACTED:iban]",
         search=_ibans,
         gate=holds_shape(b"00"),
-        hint=r"[A-Za-z]{2}[0-9]{2}[ \n-]?[0-9A-Za-z]{2,4}[ \n-]?[0-9A-Za-z]{2,4}",
+        hint=rf"(?i:{_COUNTRIES})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{11}}",
         held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}|[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,}",
     ),
 )

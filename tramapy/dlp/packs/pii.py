@@ -342,7 +342,7 @@ RULES = (
         replacement="[REDACTED:ipv6]",
         search=_ipv6s,
         gate=holds(":"),
-        hint=r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{0,4}:|:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]",
+        hint=r"(?:[0-9A-Fa-f]{1,4}:){3}|::[0-9A-Fa-f]|[0-9A-Fa-f]::",
         held=r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]*",
     ),
     PackRule(
