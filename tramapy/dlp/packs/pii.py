@@ -147,12 +147,14 @@ _NANP = re.compile(
 _NANP_NEEDLES = (b"000-0000", b"000.0000")
 _NANP_BACK = 8
 _NATIONAL = re.compile(r"\(?0[0-9]{1,5}\)?(?:[ ./-]?[0-9]{2,8}){1,5}(?![0-9A-Za-z])")
-_PHONE_WORDS = ("tel", "phone", "mobile", "cell", "fax", "call")
+_NATIONAL_STARTS = (" 0", ":0", "(0")
 _PHONE_WORD = re.compile(
     r"(?<![A-Za-z])(?:telephone|phone|tel|mobile|cell|fax|call)"
-    r"(?:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#\t]{0,4}(?:(?=\(0)|(?<=[ :])(?=0))",
+    r"(?:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#\t]{0,4}\Z",
     re.IGNORECASE,
 )
+_PHONE_WORD_ENDS = frozenset("eElLxXoOrRsStT")
+_LONGEST_PHONE_WORD = 28
 
 
 def _has_phone_length(number: str) -> bool:
@@ -161,12 +163,14 @@ def _has_phone_length(number: str) -> bool:
 
 def _national_phones(view: View) -> Iterator[Cut]:
     text = view.text
-    for word in _PHONE_WORDS:
-        if word in view.lower:
-            for place in view.places_of_word(word):
-                before = _PHONE_WORD.match(text, place)
-                if before is not None:
-                    match = _NATIONAL.match(text, before.end())
+    for mark in _NATIONAL_STARTS:
+        if mark in view.part:
+            for place in view.places_of(mark):
+                start = place if mark == "(0" else place + 1
+                before = text[max(start - _LONGEST_PHONE_WORD, 0) : start]
+                # Numbers stand before most of them; what may end a word is quick to tell.
+                if before.rstrip(" .:#\t")[-1:] in _PHONE_WORD_ENDS and _PHONE_WORD.search(before):
+                    match = _NATIONAL.match(text, start)
                     if match is not None and _has_phone_length(match.group()):
                         yield Cut(*match.span())
 
