@@ -93,6 +93,16 @@ class JsonPlace:
         return _INNER_NUMBER.sub(lambda _: json.dumps(replacement or _INSTEAD_OF_NOTHING), part)
 
     def _read(self, text: str) -> None:
+        if self._is_escaped or "\\" in text:
+            self._follow(text)
+        elif text.count('"') % 2:
+            self._in_string = not self._in_string
+        if not self._in_string:
+            tail = text.rstrip(" \t\r\n")
+            if tail:
+                self._last = tail[-1]
+
+    def _follow(self, text: str) -> None:
         place = 0
         if self._is_escaped and text:
             place = 1
@@ -108,7 +118,3 @@ class JsonPlace:
                 if place == len(text):
                     self._is_escaped = True
                 place += 1
-        if not self._in_string:
-            tail = text.rstrip(" \t\r\n")
-            if tail:
-                self._last = tail[-1]
