@@ -108,3 +108,9 @@ def test_it_runs_on_ray_data() -> None:
         ray.shutdown()
     assert [row["text"] for row in redacted] == [f"row {n}: ann@example.com [T]" for n in range(100)]
     assert {row["count"] for row in redacted} == {1}
+
+
+def test_rows_are_refused() -> None:
+    rows: Any = [{"text": "ann@example.com"}]
+    with pytest.raises(TypeError, match=r"^batch takes columns by name, such as a dict of lists; not list$"):
+        map_batches(rows, fields=["text"])

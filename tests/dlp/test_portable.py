@@ -1,9 +1,10 @@
 import pickle
+from typing import Any
 
 import pytest
 
 from tests.dlp.contexts import context_of
-from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RulePack
+from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, RulePack
 from tramapy.dlp.packs import ALL, pii
 from tramapy.dlp.portable import PortableRules
 from tramapy.errors import ConfigurationError
@@ -61,3 +62,11 @@ def test_a_packs_rule_that_was_changed_travels_as_it_is() -> None:
 def test_repr_shows_no_pattern_text_or_key() -> None:
     shown = repr(PortableRules.of(CONFIGURATION))
     assert shown == "PortableRules(<1 packs, 1 rules>, backend='auto')"
+
+
+def test_anything_but_a_configuration_is_refused() -> None:
+    dlp: Any = RuleBasedDlpInterceptor.with_default_rules()
+    with pytest.raises(
+        TypeError, match=r"^PortableRules\.of takes a RuleBasedDlpConfiguration, not RuleBasedDlpI"
+    ):
+        PortableRules.of(dlp)

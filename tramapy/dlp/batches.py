@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from tramapy.dlp.interceptor import RuleBasedDlpInterceptor
@@ -45,9 +45,10 @@ def map_batches(
         DlpInspectionError: A rule blocks a text, or cannot redact it.
     """
     interceptor = _portable(rules).interceptor()
+    checked = _checked(batch, fields, count_field)
     redacted = dict(batch)
     counts: list[int] | None = None
-    for field in _checked(batch, fields, count_field):
+    for field in checked:
         texts, replaced = _column(interceptor, field, batch[field])
         redacted[field] = texts
         if counts is not None and len(counts) != len(replaced):
@@ -66,7 +67,9 @@ def _portable(rules: PortableRules | RuleBasedDlpConfiguration | None) -> Portab
     raise TypeError(f"rules takes PortableRules or a RuleBasedDlpConfiguration, not {type(rules).__name__}")
 
 
-def _checked(batch: Mapping[str, Any], fields: Sequence[str], count_field: str | None) -> Iterator[str]:
+def _checked(batch: Mapping[str, Any], fields: Sequence[str], count_field: str | None) -> Iterable[str]:
+    if not isinstance(batch, Mapping):
+        raise TypeError(f"batch takes columns by name, such as a dict of lists; not {type(batch).__name__}")
     if isinstance(fields, str):
         raise TypeError("fields takes several names of columns, such as a list; not str")
     if not fields:
@@ -77,7 +80,7 @@ def _checked(batch: Mapping[str, Any], fields: Sequence[str], count_field: str |
             raise ConfigurationError(f"There is no column {field!r} to redact; the batch has {known}")
     if count_field is not None and count_field in batch:
         raise ConfigurationError(f"count_field: there is a column {count_field!r} already; give another name")
-    return iter(dict.fromkeys(fields))
+    return dict.fromkeys(fields)
 
 
 def _column(interceptor: RuleBasedDlpInterceptor, field: str, column: Any) -> tuple[Any, list[int]]:

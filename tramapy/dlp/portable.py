@@ -63,7 +63,12 @@ class PortableRules:
 
         Raises:
             ConfigurationError: A rule makes placeholders: their values would be gone with the process.
+            TypeError: The configuration is something else, such as an interceptor.
         """
+        if not isinstance(configuration, RuleBasedDlpConfiguration | None):
+            raise TypeError(
+                f"PortableRules.of takes a RuleBasedDlpConfiguration, not {type(configuration).__name__}"
+            )
         given = RuleBasedDlpConfiguration((), None, packs=ALL) if configuration is None else configuration
         for rule in given.all_rules():
             if rule.action is DlpAction.PLACEHOLDER:

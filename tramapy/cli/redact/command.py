@@ -61,7 +61,8 @@ def redact(
         _Format, typer.Option("--format", help="The text alone, or an object of JSON for each input.")
     ] = _Format.TEXT,
     rules: Annotated[
-        Path | None, typer.Option("--rules", metavar="FILE", help="Rules in TOML; by default all packs.")
+        Path | None,
+        typer.Option("--rules", metavar="FILE", help="Rules in TOML; by default the packs, but encoded."),
     ] = None,
     pack: Annotated[
         list[str] | None,
