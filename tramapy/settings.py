@@ -19,6 +19,7 @@ from tramapy.hooks.dlp import (
     ClassificationSource,
     CompositeDlpInterceptor,
     DataClassification,
+    DlpContentType,
     DlpInterceptor,
     DlpRedactionAuditEmitter,
     ToolResultFilteringSettings,
@@ -290,11 +291,29 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
         refuse_async(name, hook, "open_stream")
+        _refuse_idle(name, hook)
     if name == "dlp" and dlp.uses_placeholders:
         raise ConfigurationError(
             "dlp makes placeholders, which are for outgoing text; give it as request_dlp, or choose another action"
         )
     return dlp
+
+
+def _refuse_idle(name: str, hook: object) -> None:
+    """Refuse rules of which none looks at any text of the setting: nobody would notice."""
+    wanted = _INSPECTED_BY[name]
+    enabled_for = getattr(hook, "enabled_for", None)
+    if isinstance(enabled_for, frozenset) and enabled_for and not enabled_for & wanted:
+        types = " or ".join(sorted(content_type.name for content_type in wanted))
+        raise ConfigurationError(
+            f"{name} has no rule that is enabled for {types}; write enabled_for=DlpContentType on the rules"
+        )
+
+
+_INSPECTED_BY = {
+    "dlp": frozenset({DlpContentType.MODEL_OUTPUT, DlpContentType.TOOL_RESULT}),
+    "request_dlp": frozenset({DlpContentType.MODEL_INPUT}),
+}
 
 
 def _new_vault(settings: PipelineSettings, random: RandomSource | None) -> Callable[[], Vault] | None:

@@ -322,7 +322,7 @@ def test_an_action_that_needs_all_of_a_token_gets_it() -> None:
         (
             {"disabled_rules": ["nope"]},
             ConfigurationError,
-            "disabled_rules names a rule that there is not; known",
+            "disabled_rules names a rule that there is not: 'nope'; known are anthropic_key, aws",
         ),
         ({"disabled_rules": "email"}, TypeError, "disabled_rules takes several strings"),
         ({"disabled_rules": [1]}, TypeError, "disabled_rules takes strings only"),

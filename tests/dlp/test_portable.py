@@ -46,6 +46,12 @@ def test_placeholders_are_refused() -> None:
         PortableRules.of(given)
 
 
+def test_rules_that_look_at_no_such_text_are_refused() -> None:
+    for rules in ([], [DlpRule(id="ssn", pattern="x")]):
+        with pytest.raises(ConfigurationError, match="No rule is enabled for MODEL_INPUT"):
+            PortableRules.of(RuleBasedDlpConfiguration(rules))
+
+
 def test_a_process_makes_one_interceptor_for_equal_rules() -> None:
     first = pickle.loads(pickle.dumps(PortableRules.of(CONFIGURATION))).interceptor()
     assert pickle.loads(pickle.dumps(PortableRules.of(CONFIGURATION))).interceptor() is first
@@ -55,7 +61,7 @@ def test_a_process_makes_one_interceptor_for_equal_rules() -> None:
 
 
 def test_a_packs_rule_that_was_changed_travels_as_it_is() -> None:
-    other = DlpRule(id="email", pattern="nobody")
+    other = DlpRule(id="email", pattern="nobody", enabled_for=set(DlpContentType))
     assert PortableRules.of(RuleBasedDlpConfiguration([other])).rules == (other,)
 
 

@@ -10,12 +10,17 @@ from tests.drivers import Driver
 from tests.engine.doubles import Ledger, Onlooker, OnRequest, Scripted, Words, down, raising
 from tramapy import (
     CircuitBreakerSettings,
+    CompositeDlpInterceptor,
+    ConfigurationError,
     DlpContentLocation,
     DlpContentType,
     DlpContext,
     DlpInspectionError,
+    DlpRule,
     ImagePart,
     Message,
+    RuleBasedDlpConfiguration,
+    RuleBasedDlpInterceptor,
     TextPart,
     ToolCall,
     ToolDefinition,
@@ -186,3 +191,28 @@ def test_what_describes_tools_is_sent_as_it_is(driver: Driver) -> None:
     tools = [ToolDefinition(name="lookup", description="finds a secret")]
     request = sent(driver, [Message.user("hi")], options={"tools": tools}, request_dlp=Words())
     assert request.tools == tuple(tools)
+
+
+@pytest.mark.parametrize(
+    ("setting", "rule_type", "complaint"),
+    [
+        (
+            "request_dlp",
+            DlpContentType.MODEL_OUTPUT,
+            "request_dlp has no rule that is enabled for MODEL_INPUT;",
+        ),
+        (
+            "dlp",
+            DlpContentType.MODEL_INPUT,
+            "dlp has no rule that is enabled for MODEL_OUTPUT or TOOL_RESULT;",
+        ),
+    ],
+)
+def test_rules_that_look_at_nothing_are_refused(
+    driver: Driver, setting: str, rule_type: DlpContentType, complaint: str
+) -> None:
+    rule = DlpRule(id="ssn", pattern="x", enabled_for={rule_type})
+    dlp = RuleBasedDlpInterceptor(RuleBasedDlpConfiguration([rule]))
+    for given in (dlp, CompositeDlpInterceptor([dlp])):
+        with pytest.raises(ConfigurationError, match=complaint):
+            driver.rig(["answer"], **{setting: given})

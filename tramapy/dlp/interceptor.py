@@ -9,7 +9,7 @@ from tramapy.dlp.limited_stream import LimitedDlpStream, text_too_long_error
 from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.errors import ConfigurationError
-from tramapy.hooks.dlp import DlpContext, DlpResult, StreamingDlpInterceptor
+from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, StreamingDlpInterceptor
 
 if TYPE_CHECKING:
     from tramapy.dlp.compiling import Engine
@@ -44,9 +44,10 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         if backend not in get_args(Backend):
             raise ConfigurationError("backend takes 'auto', 'stdlib' or 're2'")
         self._max_text_length = configuration.max_text_length
-        self.uses_placeholders: bool = any(
-            rule.action is DlpAction.PLACEHOLDER for rule in configuration.all_rules()
-        )
+        rules = configuration.all_rules()
+        self.uses_placeholders: bool = any(rule.action is DlpAction.PLACEHOLDER for rule in rules)
+        self.enabled_for: frozenset[DlpContentType] = frozenset().union(*(rule.enabled_for for rule in rules))
+        """The types of text that any of its rules looks at."""
         self._engine: Engine = _compiled(configuration, backend)
 
     @classmethod

@@ -62,7 +62,8 @@ class PortableRules:
         """Make them of a configuration; by default of all packs, without a limit on the length of a text.
 
         Raises:
-            ConfigurationError: A rule makes placeholders: their values would be gone with the process.
+            ConfigurationError: A rule makes placeholders: their values would be gone with the process; or no rule
+                looks at such text.
             TypeError: The configuration is something else, such as an interceptor.
         """
         if not isinstance(configuration, RuleBasedDlpConfiguration | None):
@@ -70,7 +71,13 @@ class PortableRules:
                 f"PortableRules.of takes a RuleBasedDlpConfiguration, not {type(configuration).__name__}"
             )
         given = RuleBasedDlpConfiguration((), None, packs=ALL) if configuration is None else configuration
-        for rule in given.all_rules():
+        rules = given.all_rules()
+        if not any(BULK_CONTEXT.content_type in rule.enabled_for for rule in rules):
+            raise ConfigurationError(
+                f"No rule is enabled for {BULK_CONTEXT.content_type.name}, so nothing would be redacted; give packs, "
+                f"or write enabled_for=DlpContentType on the rules"
+            )
+        for rule in rules:
             if rule.action is DlpAction.PLACEHOLDER:
                 raise ConfigurationError(
                     f"DLP rule {rule.id!r} makes placeholders, and nothing keeps their values here; take another "

@@ -257,9 +257,20 @@ def _check_rules(rules: Sequence[DlpRule]) -> None:
 def _check_known(name: str, ids: Iterable[str], known: Collection[str]) -> None:
     for rule_id in ids:
         if rule_id not in known:
+            named = f": {rule_id!r}" if _is_rule_id(rule_id) else ""
             raise ConfigurationError(
-                f"{name} names a rule that there is not; known are {', '.join(sorted(known)) or 'none: give packs'}"
+                f"{name} names a rule that there is not{named}; known are "
+                f"{', '.join(sorted(known)) or 'none: give packs'}"
             )
+
+
+def _is_rule_id(text: str) -> bool:
+    """Tell whether a text is formed as a rule's id; another may be anything, and is not shown."""
+    try:
+        check_rule_id(text)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _strings(name: str, values: Collection[str]) -> tuple[str, ...]:

@@ -158,7 +158,7 @@ def test_the_summary_goes_to_the_standard_error() -> None:
         (("--jsonl", "--encoding", "utf-16"), "--jsonl reads UTF-8 only"),
         (("--encoding", "nothing"), "--encoding takes the name of an encoding"),
         (("--pack", "nothing"), "--pack takes one of secrets, pii, financial"),
-        (("--disable", "nothing"), "disabled_rules names a rule that there is not; known are"),
+        (("--disable", "nothing"), "disabled_rules names a rule that there is not"),
         (("--rules", "none.toml"), "none.toml: No such file or directory"),
         (("--output", "a", "--in-place"), "--output and --in-place exclude each other"),
     ],
