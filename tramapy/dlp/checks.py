@@ -63,7 +63,7 @@ IBAN_LENGTHS = {
         25: "LY PT ST",
         26: "IS TR",
         27: "BI DJ FR GR IT MC MR SM",
-        28: "AL AZ BY CY DO GT HU LB NI PL SV",
+        28: "AL AZ BY CY DO GT HN HU LB NI PL SV",
         29: "BR EG PS QA UA",
         30: "JO KW MU YE",
         31: "MT SC",
@@ -109,7 +109,8 @@ def is_itin(text: str) -> bool:
 
 
 _TEMPLATE = re.compile(
-    r"[<\[{$%*#]|\.\.\.|[xX]{3}"
+    r"[<\[{]|\$(?:[({]|[A-Za-z_]\w*(?:\W?\Z|->?|::?[A-Za-z]|\.\w|/))|%(?:[({]|[sd]\b|\w*%)|\*(?:\*|\w*\Z)|#[{(]"
+    r"|\.\.\.|[xX]{3}"
     r"|(?:your|my|the|some|an?|insert|enter|put|replace|change|dummy|sample|placeholder|redacted)[-_ ]?"
     r"(?:own[-_ ]?)?(?:api|secret|token|key|pass|pwd|access|here|me\b|this|it\b)",
     re.IGNORECASE,
@@ -190,4 +191,7 @@ def is_basic_credential(value: str) -> bool:
         decoded = base64.b64decode(head + "=" * (-len(head) % 4))
     except (binascii.Error, ValueError):
         return False
-    return b":" in decoded and decoded.isascii() and decoded.decode().isprintable()
+    try:
+        return b":" in decoded and decoded.decode().isprintable()
+    except UnicodeDecodeError:
+        return False

@@ -68,7 +68,7 @@ def _is_no_address(text: str, start: int, at: int, end: int) -> bool:
 
 
 _SSN = re.compile(
-    r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][-.,])"
+    r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][-.])"
     r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}(?![0-9A-Za-z_])(?!-[0-9A-Za-z])(?!\.[0-9])"
 )
 _SSN_NEEDLES = (b"000-00-", b"000--00-")
@@ -198,7 +198,10 @@ _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4 = re.compile(
     rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.){_OCTET}(?:\.{_OCTET}){{3}}(?![0-9A-Za-z_])(?!\.[0-9])"
 )
-_VERSION = re.compile(r"(?:\bv|version|release|ver)[ .:=]{0,2}\Z", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?:(?:\bv|version|release|ver)[ .:=]{0,2}|(?:chrome|chromium|crios|edge?|opr|electron|brave|yabrowser|version)/)\Z",
+    re.IGNORECASE,
+)
 
 
 def _ipv4s(view: View) -> Iterator[Cut]:
@@ -215,7 +218,7 @@ def _ipv4s(view: View) -> Iterator[Cut]:
             continue
         done = match.end()
         address = ipaddress.IPv4Address(match.group())
-        if address.is_loopback or address.is_unspecified or _VERSION.search(text, max(start - 12, 0), start):
+        if address.is_loopback or address.is_unspecified or _VERSION.search(text, max(start - 16, 0), start):
             continue
         yield Cut(*match.span())
 
@@ -323,7 +326,7 @@ RULES = (
         gate=holds_shape(b"00"),
         hint=(
             r"\+[1-9][0-9 ()./-]{6}|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
-            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#]{0,4}[(]?0[0-9]"
+            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ .]?(?:no|number|nr|is|me at|us at))?[\"']?[ .:=#]{0,4}[\"']?[(]?[02-9][0-9]"
         ),
         held=r"[+(0-9][0-9 ()./\-]{6,}",
     ),

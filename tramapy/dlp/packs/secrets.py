@@ -34,7 +34,7 @@ _FREE_OF_DASHES = r"(?<![0-9A-Za-z_-])"
 
 
 _STARTS = re.compile(
-    r"AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt)-|xox[abeoprs]|xapp-"
+    r"AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-|xox[abcdeoprs]|xapp-"
     r"|[sr]k_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ"
 )
 
@@ -112,17 +112,23 @@ def _token(
     )
 
 
+# What stands between the lines of a block that is indented, quoted, commented, numbered, in a diff or in code.
+_PEM_MARKS = r"[\s>|#*\"'`+/\\,;:.-]"
+_PEM_JOINT = rf"(?:{_PEM_MARKS}{{0,8}}\n{_PEM_MARKS}{{0,20}}(?:[0-9]{{1,5}}[\s>|:.]{{1,2}})?|\s{{0,4}})"
+_PEM_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID): ?[^\n]{0,100}\n"
+_PEM_END = r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_PEM_REST = (
+    rf"(?:{_PEM_JOINT}[0-9A-Za-z+/=]{{16,}})*"
+    # A stream looks 128 characters ahead: this is 118 of them at most.
+    rf"(?:{_PEM_JOINT}=?[0-9A-Za-z+/=]{{1,15}}(?:\n[\s>|#*]{{0,4}}=?[0-9A-Za-z+/=]{{1,15}})?(?={_PEM_JOINT}-----END )"
+    rf"|\s{{0,4}}=?[0-9A-Za-z+/=]{{1,15}})?"
+    rf"(?:{_PEM_JOINT}{_PEM_END})?"
+)
 _PEM = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[0-9A-Za-z,. -]{0,80}\n)*"
-    r"(?:\s{0,4}[0-9A-Za-z+/=]{16,})*"
-    r"(?:\s{0,4}=?[0-9A-Za-z+/=]{1,15})?"
-    r"(?:\s{0,4}-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
+    rf"(?:{_PEM_JOINT}{_PEM_HEADER})*{_PEM_REST}"
 )
-_PEM_BODY = re.compile(
-    r"[0-9A-Za-z+/=]*(?:\s{0,4}[0-9A-Za-z+/=]{16,})*(?:\s{0,4}=?[0-9A-Za-z+/=]{1,15})?"
-    r"(?:\s{0,4}-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
-)
+_PEM_BODY = re.compile(rf"[0-9A-Za-z+/=]*{_PEM_REST}")
 
 
 def _pem_blocks(view: View) -> Iterator[Cut]:
@@ -136,7 +142,8 @@ _WEBHOOK = re.compile(
     r"https://hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[0-9A-Za-z_/+-]{16,}"
 )
 _BEARER = re.compile(
-    rf"{_FREE}bearer(?:[ \t]{{1,4}}|[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?)(?P<cut>[0-9A-Za-z._~+/-]{{16,}}={{0,2}})",
+    rf"{_FREE}(?:bearer(?:[ \t]{{1,4}}|[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?)"
+    rf"|authorization[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?(?:(?:token|apikey|oauth)[ \t]{{1,4}})?)(?P<cut>[0-9A-Za-z._~+/-]{{16,}}={{0,2}})",
     re.IGNORECASE,
 )
 _BASIC = re.compile(rf"{_FREE}basic[ \t]{{1,4}}(?P<cut>[0-9A-Za-z+/]{{8,}}={{0,2}})", re.IGNORECASE)
@@ -147,7 +154,7 @@ def _is_bearer(value: str) -> bool:
 
 
 _URL_PASSWORD = re.compile(
-    r"://[^\s/?#:@\"'<>]{0,128}:(?P<cut>[^\s/\"'<>]{1,256})@(?=[0-9A-Za-z\[_-])", re.IGNORECASE
+    r"://[^\s/?#:\"'<>]{0,128}:(?P<cut>[^\s/\"'<>]{1,256})@(?=[0-9A-Za-z\[_-])", re.IGNORECASE
 )
 
 
@@ -190,7 +197,7 @@ def _is_url_key(name: str, value: str) -> bool:
     return "pass" in name or "pwd" in name or is_mixed(value)
 
 
-_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "pwd")
+_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "passwort", "pwd")
 _OF_ANOTHER_KIND = (
     r"(?:[_-]?(?:names?|ids?|type|counts?|len(?:gth)?|size|limits?|max|min|url|uri|path|file|dir|ttl|expir\w*|exp|field|label|"
     r"hints?|policy|arn|version|env|var(?:iable)?|ref(?:erence)?|error|status|usage|budget|used|index|format|prefix|suffix|"
@@ -198,10 +205,12 @@ _OF_ANOTHER_KIND = (
     r"required|enabled|valid\w*)(?![a-z0-9]))"
 )
 _SEPARATOR = (
-    r"(?:[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|==?|:)[ \t]{0,4}"
+    r"(?:[\"'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?[ \t]{0,2}=(?!=)|:)"
+    r"[*_]{0,2}[ \t]{0,4}"
     r"|[ \t]{1,3}is[ \t]{0,3}:?[ \t]{1,3}|[ \t]{1,3}(?:to|=)[ \t]{1,3})"
 )
 _VALUE = (
+    r"(?:[bBfFrRuU]{1,2}(?=[\"']))?(?:\"\"(?=\"[^\"])|''(?='[^']))?"
     r"(?:\"(?P<d>[^\"\n]{1,256})\"|'(?P<s>[^'\n]{1,256})'|`(?P<b>[^`\n]{1,256})`"
     r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]))"
 )
@@ -219,7 +228,7 @@ _BEFORE_KEY = "|".join(f"(?<={key})|(?<={key}[ _-])" for key in _KEYS)
 _VALUE_BODY = re.compile(r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:])?")
 _NAMED = {
     kind: re.compile(
-        rf"(?:{names})(?!s?[a-z])(?!{_OF_ANOTHER_KIND})"
+        rf"(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
         rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?P<sep>{_SEPARATOR}){_VALUE}",
         re.IGNORECASE,
     )
@@ -317,13 +326,16 @@ class _NamedValues:
 
 def _hint_of(names: tuple[str, ...]) -> str:
     name = "|".join(names)
-    return rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'\]]{{0,2}}[ \t]{{0,4}}(?:[:=]|(?i:is|to)[ \t:])"
+    return rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'`\]*_]{{0,3}}[ \t]{{0,4}}(?:[:=]|(?i:is|to)[ \t:])"
 
 
 def _held_name(names: tuple[str, ...]) -> str:
     name = "|".join(_either_case(name) for name in names)
-    separator = r"""["'\]]{0,2}[ \t]{0,4}(?::=|=>|==?|:|[iI][sS]|[tT][oO])[ \t]{0,4}:?[ \t]{0,4}"""
-    value = r"""(?:"[^"\n]{4,}|'[^'\n]{4,}|`[^`\n]{4,}|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
+    separator = (
+        r"""["'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?[ \t]{0,2}="""
+        r"""|:|[iI][sS]|[tT][oO])[*_]{0,2}[ \t]{0,4}:?[ \t]{0,4}"""
+    )
+    value = r"""[bBfFrRuU]{0,2}["']{0,2}(?:"[^"\n]{4,}|'[^'\n]{4,}|`[^`\n]{4,}|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
     return f"(?:{name})[0-9A-Za-z_.\\-]*{separator}{value}"
 
 
@@ -367,16 +379,30 @@ RULES = (
         "gitlab_token",
         "GitLab tokens",
         "GitLab, token overview",
-        ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "glimt-"),
-        rf"{_FREE}gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt)-[0-9A-Za-z_.-]{{19,}}[0-9A-Za-z_-]",
+        (
+            "glpat-",
+            "gldt-",
+            "glrt-",
+            "glrtr-",
+            "gloas-",
+            "glffct-",
+            "glwt-",
+            "glcbt-",
+            "glptt-",
+            "glft-",
+            "glsoat-",
+            "glagent-",
+            "glimt-",
+        ),
+        rf"{_FREE}gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-[0-9A-Za-z_.-]{{19,}}[0-9A-Za-z_-]",
         tail=r"[0-9A-Za-z_.\-]",
     ),
     _token(
         "slack_token",
         "Slack tokens",
         "Slack, token types",
-        ("xoxb", "xoxp", "xoxa", "xoxe", "xoxo", "xoxr", "xoxs", "xapp-"),
-        rf"{_FREE}(?:xox[abeoprs]-|xoxe\.xox[bp]-|xapp-[0-9]-)[0-9A-Za-z-]{{10,}}",
+        ("xoxb", "xoxc", "xoxd", "xoxp", "xoxa", "xoxe", "xoxo", "xoxr", "xoxs", "xapp-"),
+        rf"{_FREE}(?:xox[abcdeoprs]-|xoxe\.xox[bp]-|xapp-[0-9]-)[0-9A-Za-z-]{{10,}}",
         tail=r"[0-9A-Za-z.\-]",
     ),
     PackRule(
@@ -453,9 +479,9 @@ RULES = (
         "JSON web tokens",
         "RFC 7519",
         ("eyJ",),
-        rf"{_FREE_OF_DASHES}eyJ[0-9A-Za-z_-]{{10,1000}}\.eyJ[0-9A-Za-z_-]{{4,}}(?:\.[0-9A-Za-z_-]+)*",
+        rf"{_FREE_OF_DASHES}eyJ[0-9A-Za-z_-]{{10,1000}}\.(?:eyJ[0-9A-Za-z_-]{{4,}}|[0-9A-Za-z_-]*\.[0-9A-Za-z_-]{{8,}})(?:\.[0-9A-Za-z_-]+)*",
         body=r"[0-9A-Za-z_-]*(?:\.[0-9A-Za-z_-]+)*",
-        held=r"eyJ[0-9A-Za-z_\-]{10,}\.eyJ[0-9A-Za-z_.\-]*",
+        held=r"eyJ[0-9A-Za-z_\-]{10,}\.[0-9A-Za-z_.\-]*",
         check=None,
     ),
     PackRule(
@@ -469,8 +495,8 @@ RULES = (
         hint=r"-----BEGIN ",
         held=(
             r"-----BEGIN [0-9A-Z ]*-----"
-            r"(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[0-9A-Za-z,. \-]*\n)*"
-            r"[0-9A-Za-z+/=\s]*(?:-{1,5}(?:END)?[0-9A-Z ]*-{0,5})?"
+            r"""(?:[\s>|#*"'`+/\\,;:.\-]*(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID): ?[^\n]*\n)*"""
+            r"""[0-9A-Za-z+/=\s>|#*"'`\\,;:.\-]*"""
         ),
         body=_PEM_BODY,
     ),
@@ -480,10 +506,11 @@ RULES = (
         source="RFC 6750",
         pattern=_BEARER.pattern,
         replacement="[REDACTED:bearer_token]",
-        search=words(("bearer",), _BEARER, _is_bearer),
+        search=words(("bearer", "authorization"), _BEARER, _is_bearer),
         gate=always,
-        hint=r"(?i:bearer)[\"' \t:=]",
-        held=rf"""{_either_case("bearer")}["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?[0-9A-Za-z._~+/=\-]{{16,}}""",
+        hint=r"(?i:bearer|authorization)[\"' \t:=]",
+        held=rf"""(?:{_either_case("bearer")}|{_either_case("authorization")})["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?"""
+        rf"""(?:(?:{_either_case("token")}|{_either_case("apikey")}|{_either_case("oauth")})[ \t]{{1,4}})?[0-9A-Za-z._~+/=\-]{{16,}}""",
         body=re.compile(r"[0-9A-Za-z._~+/-]*={0,2}"),
     ),
     PackRule(
@@ -506,8 +533,8 @@ RULES = (
         replacement="[REDACTED:url_password]",
         search=literals(("://",), _URL_PASSWORD, _is_url_password),
         gate=holds("@"),
-        hint=r"://[^ \n\r\t/?#:@\"'<>]{0,128}:",
-        held=r"""://[^\s/?#:@"'<>]*:[^\s/"'<>]*@[^\s/"'<>]*""",
+        hint=r"://[^ \n\r\t/?#:\"'<>]{0,128}:",
+        held=r"""://[^\s/?#:"'<>]*:[^\s/"'<>]*@[^\s/"'<>]*""",
     ),
     PackRule(
         id="url_key",
