@@ -32,6 +32,10 @@ _PAIRS = (
     (f"glffct-{_KEY}", _KEY),
     (f"xoxc-123456789012-{_KEY}", _KEY),
     (f"eyJhbGciOiJkaXIiLCJlbmMiOiJ4In0.{_KEY}.{_KEY}.{_KEY}.{_KEY}", _KEY),
+    (f"\x1b[31mghp_{_KEY}{_KEY}\x1b[0m", _KEY),
+    (f"\\u001b[1;31mghp_{_KEY}{_KEY}\\x1b[0m", _KEY),
+    ("\x1b[33mann@example.com\x1b[0m", "ann@example.com"),
+    ("card \x1b[1m4111111111111111\x1b[0m", "4111111111111111"),
 )
 _HARMLESS = (
     "(0,4111111111111111)",
@@ -52,7 +56,8 @@ def test_a_key_block_goes_whole_however_its_lines_are_joined(backend: Backend, j
     text = joint.join(["key:", _BEGIN, *_LINES, _END, "(end)"])
     result = inspect(dlp, text)
     assert not [line for line in _LINES if line in result.sanitized_text]
-    assert result.sanitized_text.startswith("key:") and result.sanitized_text.endswith("(end)")
+    assert result.sanitized_text.startswith("key:")
+    assert result.sanitized_text.endswith("(end)")
     for place in range(len(text)):
         assert streamed(dlp, [text[:place], text[place:]]) == result
 

@@ -61,8 +61,11 @@ _INVISIBLE = (
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 _FULL_WIDTH_GAP = 0xFF01 - ord("!")
 
-_ESCAPE = re.compile(r"\\{1,4}(?:u([0-9A-Fa-f]{4})|([\"'/nrt]))|%(40|20|2[BbDd]|3[AaDd])")
+_ESCAPE = re.compile(
+    r"(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]))\[[0-9;]{0,16}m|\\{1,4}(?:u([0-9A-Fa-f]{4})|([\"'/nrt]))|%(40|20|2[BbDd]|3[AaDd])"
+)
 _PARTIAL = re.compile(
+    r"(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]))(?:\[[0-9;]{0,16})?\Z|\\{1,4}x1?\Z|"
     r"(?:\\{1,4}(?:u[0-9A-Fa-f]{0,3})?|\\{1,4}u[dD][89ABab][0-9A-Fa-f]{2}(?:\\{1,4}(?:u[0-9A-Fa-f]{0,3})?)?|%[234]?)\Z"
 )
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
@@ -118,7 +121,7 @@ class Folded:
 def fold(text: str) -> Folded:
     """Fold a whole text; one that has nothing to fold costs next to nothing."""
     if text.isascii():
-        if "\\" not in text and "%" not in text:
+        if "\\" not in text and "%" not in text and "\x1b" not in text:
             return Folded(text)
         found: set[str] | frozenset[str] = set()
     else:
@@ -200,7 +203,11 @@ class FoldedPieces:
         """Take the next piece; return the original text that is folded now, and what it folds to."""
         if self._waiting:
             text = self._waiting + text
-        partial = _PARTIAL.search(text, max(len(text) - 24, 0)) if "\\" in text or "%" in text else None
+        partial = (
+            _PARTIAL.search(text, max(len(text) - 32, 0))
+            if "\\" in text or "%" in text or "\x1b" in text
+            else None
+        )
         if partial is None:
             self._waiting = ""
         else:

@@ -199,7 +199,8 @@ _IPV4 = re.compile(
     rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.){_OCTET}(?:\.{_OCTET}){{3}}(?![0-9A-Za-z_])(?!\.[0-9])"
 )
 _VERSION = re.compile(
-    r"(?:(?:\bv|version|release|ver)[ .:=]{0,2}|(?:chrome|chromium|crios|edge?|opr|electron|brave|yabrowser|version)/)\Z",
+    r"(?:(?:\bv|version|release|ver)[ .:=]{0,2}"
+    r"|(?:chrome|chromium|crios|edge?|opr|electron|brave|yabrowser|version)/)\Z",
     re.IGNORECASE,
 )
 
@@ -326,7 +327,8 @@ RULES = (
         gate=holds_shape(b"00"),
         hint=(
             r"\+[1-9][0-9 ()./-]{6}|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
-            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ .]?(?:no|number|nr|is|me at|us at))?[\"']?[ .:=#]{0,4}[\"']?[(]?[02-9][0-9]"
+            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ .]?(?:no|number|nr|is|me at|us at))?"
+            r"[\"']?[ .:=#]{0,4}[\"']?[(]?[02-9][0-9]"
         ),
         held=r"[+(0-9][0-9 ()./\-]{6,}",
     ),

@@ -143,7 +143,8 @@ _WEBHOOK = re.compile(
 )
 _BEARER = re.compile(
     rf"{_FREE}(?:bearer(?:[ \t]{{1,4}}|[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?)"
-    rf"|authorization[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?(?:(?:token|apikey|oauth)[ \t]{{1,4}})?)(?P<cut>[0-9A-Za-z._~+/-]{{16,}}={{0,2}})",
+    rf"|authorization[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?(?:(?:token|apikey|oauth)[ \t]{{1,4}})?)"
+    rf"(?P<cut>[0-9A-Za-z._~+/-]{{16,}}={{0,2}})",
     re.IGNORECASE,
 )
 _BASIC = re.compile(rf"{_FREE}basic[ \t]{{1,4}}(?P<cut>[0-9A-Za-z+/]{{8,}}={{0,2}})", re.IGNORECASE)
@@ -205,7 +206,8 @@ _OF_ANOTHER_KIND = (
     r"required|enabled|valid\w*)(?![a-z0-9]))"
 )
 _SEPARATOR = (
-    r"(?:[\"'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?[ \t]{0,2}=(?!=)|:)"
+    r"(?:[\"'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"
+    r"[ \t]{0,2}=(?!=)|:)"
     r"[*_]{0,2}[ \t]{0,4}"
     r"|[ \t]{1,3}is[ \t]{0,3}:?[ \t]{1,3}|[ \t]{1,3}(?:to|=)[ \t]{1,3})"
 )
@@ -332,10 +334,14 @@ def _hint_of(names: tuple[str, ...]) -> str:
 def _held_name(names: tuple[str, ...]) -> str:
     name = "|".join(_either_case(name) for name in names)
     separator = (
-        r"""["'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?[ \t]{0,2}="""
+        r"""["'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"""
+        r"""[ \t]{0,2}="""
         r"""|:|[iI][sS]|[tT][oO])[*_]{0,2}[ \t]{0,4}:?[ \t]{0,4}"""
     )
-    value = r"""[bBfFrRuU]{0,2}["']{0,2}(?:"[^"\n]{4,}|'[^'\n]{4,}|`[^`\n]{4,}|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
+    value = (
+        r"""[bBfFrRuU]{0,2}["']{0,2}(?:"[^"\n]{4,}|'[^'\n]{4,}|`[^`\n]{4,}"""
+        r"""|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
+    )
     return f"(?:{name})[0-9A-Za-z_.\\-]*{separator}{value}"
 
 
@@ -510,7 +516,8 @@ RULES = (
         gate=always,
         hint=r"(?i:bearer|authorization)[\"' \t:=]",
         held=rf"""(?:{_either_case("bearer")}|{_either_case("authorization")})["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?"""
-        rf"""(?:(?:{_either_case("token")}|{_either_case("apikey")}|{_either_case("oauth")})[ \t]{{1,4}})?[0-9A-Za-z._~+/=\-]{{16,}}""",
+        rf"""(?:(?:{_either_case("token")}|{_either_case("apikey")}|{_either_case("oauth")})[ \t]{{1,4}})?"""
+        rf"""[0-9A-Za-z._~+/=\-]{{16,}}""",
         body=re.compile(r"[0-9A-Za-z._~+/-]*={0,2}"),
     ),
     PackRule(
