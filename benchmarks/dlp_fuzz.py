@@ -454,30 +454,26 @@ def _is_alike(before: object, after: object) -> bool:
 
 
 def _cut_down(fragments: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
-    """Leave out what a failure does not need."""
+    """Leave out what a failure does not need, for some seconds."""
+    ends_s = time.monotonic() + _LONGEST_CUT_S
     best = fragments
-    for _ in range(3):
+    for size in (0, 1_000, 100, 10, 1):
+        text = "".join(best)
+        if size:
+            best = [text[start : start + size] for start in range(0, len(text), size)]
         place = 0
-        while place < len(best):
+        while place < len(best) and time.monotonic() < ends_s:
             fewer = best[:place] + best[place + 1 :]
             # the splits are random, so a failure of a stream may take a few tries
-            if fewer and any(fails(fewer) for _ in range(12)):
+            if fewer and any(fails(fewer) for _ in range(_TRIES)):
                 best = fewer
             else:
                 place += 1
-    for size in (4_000, 1_000, 200, 50, 10, 3, 1):
-        text = "".join(best)
-        if len(text) > 40 * size and size > 1:
-            continue
-        place = 0
-        while place < len(text):
-            shorter = text[:place] + text[place + size :]
-            if shorter and any(fails([shorter]) for _ in range(12)):
-                text = shorter
-            else:
-                place += size
-        best = [text]
     return best
+
+
+_LONGEST_CUT_S = 15.0
+_TRIES = 6
 
 
 def main() -> None:

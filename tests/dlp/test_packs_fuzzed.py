@@ -77,3 +77,29 @@ def test_both_backends_find_a_bare_taxpayer_number(backend):
     text = "a line of harmless text " * 10 + "my ITIN 912701234 it is"
     result = RuleBasedDlpInterceptor.with_default_rules(backend=backend).inspect(context_of(), text)
     assert "912701234" not in result.sanitized_text
+
+
+_LONG = "aB3" * 2_000
+_KEY = (
+    "-----BEGIN PRIVATE KEY-----\n"
+    + ("MIIBVgIBADANBgkqhkiG9w0BAQEFAASC\n" * 150)
+    + "-----END PRIVATE KEY-----"
+)
+
+
+@pytest.mark.parametrize("step", [1, 7, 500, 4_000])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://hooks.slack.com/services/" + "aB3" * 10 + _KEY + " end", "[REDACTED:slack_webhook] end"),
+        (f"PGPASSWORD={_LONG}(x) end", "PGPASSWORD=[REDACTED:password](x) end"),
+        (f"PGPASSWORD={_LONG}{_KEY} end", "PGPASSWORD=[REDACTED:password] end"),
+    ],
+    ids=["key behind a webhook", "long name of a call", "key behind a password"],
+)
+def test_a_long_cut_is_dropped_to_its_end(text, expected, step):
+    interceptor = RuleBasedDlpInterceptor.with_default_rules()
+    assert interceptor.inspect(context_of(), text).sanitized_text == expected
+    stream = interceptor.open_stream(context_of())
+    pieces = [stream.feed(text[start : start + step]) for start in range(0, len(text), step)]
+    assert "".join(pieces) + stream.finish() == expected

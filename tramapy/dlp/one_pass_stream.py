@@ -250,7 +250,9 @@ class _PackSource:
         cuts = united(claims)
         last = cuts[-1] if cuts else None
         if last is not None and last.end == length and last.start < end:
-            self._body = self._body_of(last)
+            # A match that the cut was united with may have ended; the one that is under way says how it goes on.
+            reaching = [claim for claim in claims if claim.end == length and claim.start < end]
+            self._body = self._body_of(min(reaching)) if reaching else None
         if last is not None and self._body is not None:
             kept = length - _TAIL
             self._claim([claim for claim in claims if claim.end < kept], kept)

@@ -308,7 +308,7 @@ class _NamedValues:
         start, end = match.span(quoted or "u")
         if quoted is None:
             run.reach(start)
-            if match.string.startswith(_CALLED, run.end):
+            if run.end - start < _HEAD_LENGTH and match.string.startswith(_CALLED, run.end):
                 return
             end = run.kept_end
         value = match.string[start : min(end, start + _HEAD_LENGTH)]
