@@ -435,7 +435,7 @@ def _pack_rules() -> tuple[PackRule, ...]:
 
 
 _RULES: list[PackRule] = []
-_GLUED = re.compile(r"\[REDACTED:\w+\](?:[^\s\"',;)}\]]|[,;)]\w)|[^\s\"'({\[=:]\[REDACTED:")
+_GLUED = re.compile(r"\[REDACTED:\w+\](?:[^\s\"',;)}\]]|[,;)]\w)|[^\s\"'({\[]\[REDACTED:")
 
 
 def _is_alike(before: object, after: object) -> bool:

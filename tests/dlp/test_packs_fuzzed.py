@@ -26,9 +26,11 @@ def test_a_short_run_of_the_fuzzer_finds_nothing(seed):
         ["api-key: ", -3, "x1y2z3w4"],
         [["api-key: ", -3], {"n": [1, None]}, "password2"],
         {"note": "my password is ", "next": 'a"b'},
+        ["PGPASSWORD=", False, "bearer: "],
+        ["PGPASSWORD=", 12, {"a": "secret: "}],
         {"note": "token: ", "n": 12345.5, "m": True, "o": "k9k8k7k6k5"},
     ],
-    ids=["number", "nested", "object", "scalars"],
+    ids=["number", "nested", "object", "marks", "marks and a number", "scalars"],
 )
 def test_a_value_that_reaches_over_a_string_leaves_json(document, backend):
     text = json.dumps(document)
@@ -93,11 +95,19 @@ _KEY = (
     [
         ("https://hooks.slack.com/services/" + "aB3" * 10 + _KEY + " end", "[REDACTED:slack_webhook] end"),
         (f"PGPASSWORD={_LONG}(x) end", "PGPASSWORD=[REDACTED:password](x) end"),
+        ("Bearer 23\u212a456789abcdef/", "Bearer 23\u212a456789abcdef/"),
+        ("-----BEGIN PRIVATE KEY-----BAQEFAASCqhkiG9w\x1cQAASCA", "[REDACTED:private_key]\x1cQAASCA"),
         (f"PGPASSWORD={_LONG}{_KEY} end", "PGPASSWORD=[REDACTED:password] end"),
     ],
-    ids=["key behind a webhook", "long name of a call", "key behind a password"],
+    ids=[
+        "key behind a webhook",
+        "long name of a call",
+        "sign for Kelvin",
+        "separator of files",
+        "key behind a password",
+    ],
 )
-def test_a_long_cut_is_dropped_to_its_end(text, expected, step):
+def test_a_stream_cuts_what_the_whole_text_is_cut_to(text, expected, step):
     interceptor = RuleBasedDlpInterceptor.with_default_rules()
     assert interceptor.inspect(context_of(), text).sanitized_text == expected
     stream = interceptor.open_stream(context_of())

@@ -13,6 +13,7 @@ _NOT_BLANK = re.compile(r"[^ \t\r\n\ufeff]")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
 _INSTEAD_OF_NOTHING = "[REDACTED]"
 _INNER_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_BETWEEN = re.compile(r"[,:{}\[\]]")
 _STRUCTURE = re.compile(rf"(?:[\s,:{{}}\[\]]|true|false|null|{_INNER_NUMBER.pattern})*\Z")
 
 
@@ -51,6 +52,8 @@ class JsonPlace:
                 return '"'.join(self._fit_part(replacement, part, in_string) for part, in_string in parts)
         if self._in_string:
             return json.dumps(replacement or _INSTEAD_OF_NOTHING, ensure_ascii=False)[1:-1]
+        if _BETWEEN.search(matched) and _STRUCTURE.match(matched):
+            return self._fit_part(replacement, matched, in_string=False)
         if self._last in (":", "[", ",") and _NUMBER.match(matched):
             return json.dumps(replacement or _INSTEAD_OF_NOTHING, ensure_ascii=False)
         return replacement

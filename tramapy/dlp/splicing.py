@@ -74,7 +74,8 @@ class Splicer:
             return ""
         rule = self._rules[rank]
         replacement = self._operators.replacement(rule, matched, self._vault, self._json.meaning(matched))
-        self._counts[rank] = self._counts.get(rank, 0) + 1
         fitted = self._json.fit(replacement, matched)
+        if fitted != matched:  # else it was nothing but marks of JSON
+            self._counts[rank] = self._counts.get(rank, 0) + 1
         self._json.read(matched)
         return fitted

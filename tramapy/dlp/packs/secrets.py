@@ -29,6 +29,8 @@ from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
 
+# Without ASCII, a `k` would also match the sign for Kelvin, which no stream holds back.
+_ANY_CASE = re.IGNORECASE | re.ASCII
 _FREE = r"(?<![0-9A-Za-z])"
 _FREE_OF_DASHES = r"(?<![0-9A-Za-z_-])"
 
@@ -126,9 +128,10 @@ _PEM_REST = (
 )
 _PEM = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?:{_PEM_JOINT}{_PEM_HEADER})*{_PEM_REST}"
+    rf"(?:{_PEM_JOINT}{_PEM_HEADER})*{_PEM_REST}",
+    re.ASCII,
 )
-_PEM_BODY = re.compile(rf"[0-9A-Za-z+/=]*{_PEM_REST}")
+_PEM_BODY = re.compile(rf"[0-9A-Za-z+/=]*{_PEM_REST}", re.ASCII)
 
 
 def _pem_blocks(view: View) -> Iterator[Cut]:
@@ -145,9 +148,9 @@ _BEARER = re.compile(
     rf"{_FREE}(?:bearer(?:[ \t]{{1,4}}|[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?)"
     rf"|authorization[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?(?:(?:token|apikey|oauth)[ \t]{{1,4}})?)"
     rf"(?P<cut>[0-9A-Za-z._~+/-]{{16,}}={{0,2}})",
-    re.IGNORECASE,
+    _ANY_CASE,
 )
-_BASIC = re.compile(rf"{_FREE}basic[ \t]{{1,4}}(?P<cut>[0-9A-Za-z+/]{{8,}}={{0,2}})", re.IGNORECASE)
+_BASIC = re.compile(rf"{_FREE}basic[ \t]{{1,4}}(?P<cut>[0-9A-Za-z+/]{{8,}}={{0,2}})", _ANY_CASE)
 
 
 def _is_bearer(value: str) -> bool:
@@ -167,7 +170,7 @@ _URL_KEY_NAMES = (
     r"(?:[a-z]{0,12}[_-]?api[_-]?key|x-api-key|[a-z]{0,12}[_-]?token|auth|key|sig|signature|x-amz-signature|"
     r"(?:client[_-]?)?secret|password|passwd|pwd|code|access[_-]?key)"
 )
-_URL_KEY_START = re.compile(rf"[?&]{_URL_KEY_NAMES}=", re.IGNORECASE)
+_URL_KEY_START = re.compile(rf"[?&]{_URL_KEY_NAMES}=", _ANY_CASE)
 _URL_VALUE = re.compile(r"[^\s&#\"'<>`)\]}]*")
 _SHORTEST_URL_KEY = 8
 _LONGEST_URL_KEY = 512
@@ -232,7 +235,7 @@ _NAMED = {
     kind: re.compile(
         rf"(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
         rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?P<sep>{_SEPARATOR}){_VALUE}",
-        re.IGNORECASE,
+        _ANY_CASE,
     )
     for kind, names in (
         ("password", "|".join(_PASSWORD_NAMES)),
@@ -349,7 +352,7 @@ _AWS_SECRET = re.compile(
     r"(?:secret[_ -]?access[_ -]?key|aws[_ -]?secret[_ -]?key|aws[_ -]?secret)"
     r"[\"'\]]{0,2}[ \t]{0,4}(?:[:=]|=>|is)[ \t]{0,4}[\"']?"
     r"(?P<cut>[0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
-    re.IGNORECASE,
+    _ANY_CASE,
 )
 
 RULES = (
