@@ -97,6 +97,7 @@ _KEY = (
         (f"PGPASSWORD={_LONG}(x) end", "PGPASSWORD=[REDACTED:password](x) end"),
         ("Bearer 23\u212a456789abcdef/", "Bearer 23\u212a456789abcdef/"),
         ("-----BEGIN PRIVATE KEY-----BAQEFAASCqhkiG9w\x1cQAASCA", "[REDACTED:private_key]\x1cQAASCA"),
+        ("token: " + "aB3\u200b" * 1_500 + "x", "token: [REDACTED:secret]"),
         (f"PGPASSWORD={_LONG}{_KEY} end", "PGPASSWORD=[REDACTED:password] end"),
     ],
     ids=[
@@ -104,6 +105,7 @@ _KEY = (
         "long name of a call",
         "sign for Kelvin",
         "separator of files",
+        "zero width",
         "key behind a password",
     ],
 )

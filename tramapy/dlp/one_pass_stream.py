@@ -306,6 +306,8 @@ class _PackSource:
             if claim.start < before:
                 start, end = self._text.original(max(claim.start, 0), claim.end)
                 rank = claim.rank if claim.start >= 0 else CONTINUES
+                if rank == CONTINUES and claim.start <= 0:
+                    start = self.decided_end  # what is invisible in between goes, too
                 self.claims.append(claim._replace(start=start, minus_end=-end, rank=rank))
 
     def _advance(self, count: int) -> None:
