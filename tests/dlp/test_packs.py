@@ -120,6 +120,12 @@ def test_a_value_is_taken_whole(rule_id: str, value: str, backend: Backend) -> N
         ("ssn:123456789", "us_ssn"),
         ("my ITIN 900123456 wait: itin 912701234", "us_itin"),
         ("Tel: 030 901820", "phone"),
+        ('{"phone": "4155550132"}', "phone"),
+        ("phone_number='07911123456'", "phone"),
+        ("call me at 4155550132", "phone"),
+        ("DB_PASS=hunter22", "password"),
+        ('{"pass": "hunter22"}', "password"),
+        (r'{"password": "hun\"ter2xy"}', "password"),
         ("call me at 0151 23456789", "phone"),
     ],
 )
@@ -158,6 +164,8 @@ def test_a_value_is_taken_for_what_stands_before_it(text: str, expected: str, ba
         "see [1] and {2}",
         "SECRET_FOO_NAME = 'abc123def456'",
         "tel: 01, Tel: 0",
+        "pass: 12 tests, first_pass=95%, bypass=hunter22, the compass: north1",
+        "created_at 4155550132, call 1755302400",
     ],
 )
 def test_harmless_text_stays(text: str, backend: Backend) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tramapy.dlp.claims import Claim
@@ -16,6 +16,9 @@ _BEFORE = 16
 """How far before a hint a search may begin to look."""
 _BEHIND = 192
 """How far behind the start of a hint another one, which it hides, may reach."""
+_FEW_HINTS = 64
+_BYTES_A_HINT = 48
+"""Where hints stand closer than that, reading all of the text costs less."""
 _LOOK_BACK = 64
 """How far before the start a word may stand that a search begins with."""
 _SHORT = 128
@@ -44,14 +47,18 @@ class PackDetector:
     def claims(self, text: str, start: int = 0) -> list[Claim]:
         """Return the claims that begin at or after `start`; what stands before it is context only."""
         found: list[Claim] = []
-        if self._hints is None or len(text) - start < _SHORT:
-            view = View(text, max(start - _LOOK_BACK, 0), len(text))
+        begin = max(start - _LOOK_BACK, 0)
+        windows = None
+        if self._hints is not None and len(text) - start >= _SHORT:
+            windows = self._hints.windows(text, begin)
+        if windows is None:
+            view = View(text, begin, len(text))
             for gate, ranked in self._gated:
                 if gate(view):
                     for rank, rule in ranked:
                         _search(rank, rule, view, found)
         else:
-            for window in self._hints.windows(text, max(start - _LOOK_BACK, 0)):
+            for window in windows:
                 view = View(text, window.start, window.end)
                 for rank in window.ranks:
                     _search(rank, self.rules[rank], view, found)
@@ -90,21 +97,27 @@ class _Hints:
             self._set.Add(hint)
         self._set.Compile()
 
-    def windows(self, text: str, begin: int) -> Iterator[_Window]:
-        """Yield windows in order; they do not overlap."""
+    def windows(self, text: str, begin: int) -> list[_Window] | None:
+        """Return windows in order; they do not overlap. None where hints are too many for windows to pay."""
         part = text[begin:] if begin else text
         encoded = part.encode("utf-8", "surrogatepass")
         places = _Places(encoded, begin, is_ascii=len(encoded) == len(part))
+        found: list[_Window] = []
         first = last = -1
+        allowance = _FEW_HINTS + len(encoded) // _BYTES_A_HINT
         for match in self._any.finditer(encoded):
             start, end = match.span()
             if last < 0 or start - _BEFORE > last:
                 if last >= 0:
-                    yield self._window(encoded, first, last, places)
+                    found.append(self._window(encoded, first, last, places))
                 first = max(start - _BEFORE, 0)
             last = max(last, min(start + _BEHIND, len(encoded)), end)
+            allowance -= 1
+            if allowance < 0:
+                return None
         if last >= 0:
-            yield self._window(encoded, first, last, places)
+            found.append(self._window(encoded, first, last, places))
+        return found
 
     def _window(self, encoded: bytes, first: int, last: int, places: _Places) -> _Window:
         ranks = self._set.Match(encoded[first:last]) or ()

@@ -147,10 +147,13 @@ _NANP = re.compile(
 _NANP_NEEDLES = (b"000-0000", b"000.0000")
 _NANP_BACK = 8
 _NATIONAL = re.compile(r"\(?0[0-9]{1,5}\)?(?:[ ./-]?[0-9]{2,8}){1,5}(?![0-9A-Za-z])")
-_NATIONAL_STARTS = (" 0", ":0", "(0")
+_NATIONAL_STARTS = (" 0", ":0", "(0", '"0', "'0")
+_TEN = b"0" * 10
+_BARE_NANP = re.compile(r"(?<![0-9A-Za-z_.+-])[2-9][0-9]{2}[2-9][0-9]{6}(?![0-9A-Za-z_]|[.-][0-9])")
+_PHONE_MARKS = " .:=#\t\"'"
 _PHONE_WORD = re.compile(
     r"(?<![A-Za-z])(?:telephone|phone|tel|mobile|cell|fax|call)"
-    r"(?:[ .]?(?:no|number|nr|is|me at|us at))?[ .:#\t]{0,4}\Z",
+    r"(?:[ ._]?(?:no|number|nr|is|me at|us at))?[\"']?[ .:=#\t]{0,4}[\"']?\Z",
     re.IGNORECASE,
 )
 _PHONE_WORD_ENDS = frozenset("eElLxXoOrRsStT")
@@ -167,12 +170,23 @@ def _national_phones(view: View) -> Iterator[Cut]:
         if mark in view.part:
             for place in view.places_of(mark):
                 start = place if mark == "(0" else place + 1
-                before = text[max(start - _LONGEST_PHONE_WORD, 0) : start]
-                # Numbers stand before most of them; what may end a word is quick to tell.
-                if before.rstrip(" .:#\t")[-1:] in _PHONE_WORD_ENDS and _PHONE_WORD.search(before):
+                if _is_called_phone(text, start):
                     match = _NATIONAL.match(text, start)
                     if match is not None and _has_phone_length(match.group()):
                         yield Cut(*match.span())
+    if _TEN in view.shape:
+        for place in view.places_of_shape(_TEN):
+            if _is_called_phone(text, place):
+                match = _BARE_NANP.match(text, place)
+                if match is not None:
+                    yield Cut(*match.span())
+
+
+def _is_called_phone(text: str, start: int) -> bool:
+    """Tell whether a word for a telephone stands before a place."""
+    before = text[max(start - _LONGEST_PHONE_WORD, 0) : start]
+    # Numbers stand before most places; what may end a word is quick to tell.
+    return before.rstrip(_PHONE_MARKS)[-1:] in _PHONE_WORD_ENDS and _PHONE_WORD.search(before) is not None
 
 
 def _phones(view: View) -> Iterator[Cut]:
@@ -327,8 +341,8 @@ RULES = (
         gate=holds_shape(b"00"),
         hint=(
             r"\+[1-9][0-9 ()./-]{6}|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
-            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ .]?(?:no|number|nr|is|me at|us at))?"
-            r"[\"']?[ .:=#]{0,4}[\"']?[(]?[02-9][0-9]"
+            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ ._]?(?:no|number|nr|is|me at|us at))?"
+            r"[\"']?[ .:=#\t]{0,4}[\"']?[(]?[02-9][0-9]"
         ),
         held=r"[+(0-9][0-9 ()./\-]{6,}",
     ),

@@ -201,7 +201,7 @@ def _is_url_key(name: str, value: str) -> bool:
     return "pass" in name or "pwd" in name or is_mixed(value)
 
 
-_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "passwort", "pwd")
+_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "passwort", "pwd", "pass")
 _OF_ANOTHER_KIND = (
     r"(?:[_-]?(?:names?|ids?|type|counts?|len(?:gth)?|size|limits?|max|min|url|uri|path|file|dir|ttl|expir\w*|exp|field|label|"
     r"hints?|policy|arn|version|env|var(?:iable)?|ref(?:erence)?|error|status|usage|budget|used|index|format|prefix|suffix|"
@@ -216,7 +216,8 @@ _SEPARATOR = (
 )
 _VALUE = (
     r"(?:[bBfFrRuU]{1,2}(?=[\"']))?(?:\"\"(?=\"[^\"])|''(?='[^']))?"
-    r"(?:\"(?P<d>[^\"\n]{1,256})\"|'(?P<s>[^'\n]{1,256})'|`(?P<b>[^`\n]{1,256})`"
+    # A quote before a letter or digit ends no value: it was escaped in JSON.
+    r"(?:\"(?P<d>(?:[^\"\n]|\"(?=[0-9A-Za-z])){1,256})\"|'(?P<s>[^'\n]{1,256})'|`(?P<b>[^`\n]{1,256})`"
     r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]))"
 )
 _BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
@@ -238,11 +239,13 @@ _NAMED = {
         _ANY_CASE,
     )
     for kind, names in (
-        ("password", "|".join(_PASSWORD_NAMES)),
+        ("password", "|".join((*_PASSWORD_NAMES[:-1], r"(?<![A-Za-z])pass"))),
         ("secret", f"secret|token|credential|(?:{_BEFORE_KEY})key"),
     )
 }
 _ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
+_SHORT_NAME = re.compile(r"pass(?![a-z])", re.IGNORECASE)
+_SHORTEST_OF_SHORT_NAME = 6
 _WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
 _ENDS = ".,!?:"
 _HEAD_LENGTH = 257
@@ -323,6 +326,8 @@ class _NamedValues:
         if not is_password(value):
             return False
         separator = match.group("sep")
+        if _SHORT_NAME.match(match.group()):  # also a verb, a ticket and a mark
+            return not separator[0].isspace() and len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
         is_prose = (
             "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
         )
@@ -342,7 +347,7 @@ def _held_name(names: tuple[str, ...]) -> str:
         r"""|:|[iI][sS]|[tT][oO])[*_]{0,2}[ \t]{0,4}:?[ \t]{0,4}"""
     )
     value = (
-        r"""[bBfFrRuU]{0,2}["']{0,2}(?:"[^"\n]{4,}|'[^'\n]{4,}|`[^`\n]{4,}"""
+        r"""[bBfFrRuU]{0,2}["']{0,2}(?:"(?:[^"\n]|"[0-9A-Za-z]){4,}|'[^'\n]{4,}|`[^`\n]{4,}"""
         r"""|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
     )
     return f"(?:{name})[0-9A-Za-z_.\\-]*{separator}{value}"
