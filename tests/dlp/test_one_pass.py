@@ -280,11 +280,11 @@ def long_texts(source: random.Random) -> str:
     return "".join(source.choice(makers)() + source.choice(joints) for _ in range(source.randrange(1, 5)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_is_longer_than_a_stream_holds_gives_the_whole_result_too(seed: int) -> None:
     source = random.Random(seed)
     interceptor = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
-    for _ in range(25):
+    for _ in range(12):
         text = long_texts(source)
         whole = inspect(interceptor, text)
         assert (

@@ -10,7 +10,7 @@ from benchmarks.dlp_fuzz import Fuzzer
 from tests.dlp.contexts import BACKENDS, context_of
 from tramapy.dlp import RuleBasedDlpInterceptor
 
-_TEXTS = 120
+_TEXTS = 40
 
 
 @pytest.mark.parametrize("seed", [1, 2])
