@@ -119,6 +119,7 @@ def test_a_value_is_taken_whole(rule_id: str, value: str, backend: Backend) -> N
         ("My API key is tpuf_EXAMPLE0EXAMPL", "secret"),
         ("ssn:123456789", "us_ssn"),
         ("my ITIN 900123456 wait: itin 912701234", "us_itin"),
+        ("aws_secret_key = " + "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY", "aws_secret_key"),
         ("Tel: 030 901820", "phone"),
         ('{"phone": "4155550132"}', "phone"),
         ("phone_number='07911123456'", "phone"),
