@@ -22,6 +22,7 @@ FLOORS = (
     ("dlp", "resilience", "extensions"),
     ("engine",),
     ("runtime", "settings", "client", "conversation"),
+    ("wire",),
     ("clients", "providers", "sandboxes", "telemetry", "testing"),
     ("wrapping", "autoconfigure", "cli", "__init__"),
     ("__main__",),

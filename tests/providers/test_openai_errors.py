@@ -13,8 +13,8 @@ import openai
 import pytest
 
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError, ResponseTooLargeError
-from tramapy.providers.http_library import HttpLibrary
 from tramapy.providers.openai_errors import FailureMapper
+from tramapy.wire.http_library import HttpLibrary
 
 Code = ProviderFailureCode
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/secret")

@@ -13,13 +13,13 @@ from tramapy.bounded import DEFAULT_LIMIT_BYTES, aread_bounded_bytes, read_bound
 from tramapy.errors import ConfigurationError, ProviderError, ProviderFailureCode, ProviderTimeoutError
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
 from tramapy.messages import Chunk, ModelRequest, ModelResponse
-from tramapy.providers.http_library import abody_of
-from tramapy.providers.json_values import parse_object
 from tramapy.providers.openai_chat_codec import decode_response, encode_request
 from tramapy.providers.openai_chat_stream import ChatStreamDecoder
 from tramapy.providers.openai_errors import FailureMapper
 from tramapy.providers.openai_sdk import AsyncChatEndpoint, ChatEndpoint
 from tramapy.values import described, shown
+from tramapy.wire.http_library import abody_of
+from tramapy.wire.json_values import parse_object
 
 if TYPE_CHECKING:
     import openai

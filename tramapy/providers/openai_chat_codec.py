@@ -22,8 +22,8 @@ from tramapy.messages import (
     ToolCall,
     ToolDefinition,
 )
-from tramapy.providers.json_values import count_of, invalid_answer, mapping_of, mappings_of, text_of
-from tramapy.providers.rejection import rejection_error, rejection_in
+from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, mappings_of, text_of
+from tramapy.wire.rejection import rejection_error, rejection_in
 
 __all__ = [
     "arguments_of",

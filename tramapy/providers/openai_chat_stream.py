@@ -16,14 +16,6 @@ from tramapy.messages import (
     ToolCall,
     ToolCallChunk,
 )
-from tramapy.providers.json_values import (
-    count_of,
-    invalid_answer,
-    mapping_of,
-    mappings_of,
-    parse_object,
-    text_of,
-)
 from tramapy.providers.openai_chat_codec import (
     arguments_of,
     calls_of,
@@ -33,8 +25,16 @@ from tramapy.providers.openai_chat_codec import (
     refusal_of,
     usage_of,
 )
-from tramapy.providers.rejection import rejection_error, rejection_in
-from tramapy.providers.sse import SseDecoder, SseEvent
+from tramapy.wire.json_values import (
+    count_of,
+    invalid_answer,
+    mapping_of,
+    mappings_of,
+    parse_object,
+    text_of,
+)
+from tramapy.wire.rejection import rejection_error, rejection_in
+from tramapy.wire.sse import SseDecoder, SseEvent
 
 __all__ = ["ChatStreamDecoder"]
 

@@ -10,9 +10,9 @@ import anyio
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
-from tramapy.providers.http_library import HttpLibrary
 from tramapy.providers.openai_import import openai
-from tramapy.providers.rejection import Rejection, rejection_error
+from tramapy.wire.http_library import HttpLibrary
+from tramapy.wire.rejection import Rejection, rejection_error
 
 __all__ = ["FailureMapper"]
 

@@ -12,7 +12,8 @@ from contextlib import (
 from typing import Any, Final, Protocol, cast
 
 from tramapy.errors import ConfigurationError
-from tramapy.providers.http_library import (
+from tramapy.providers.openai_import import openai
+from tramapy.wire.http_library import (
     AsyncHttpClient,
     AsyncHttpResponse,
     HttpClient,
@@ -22,7 +23,6 @@ from tramapy.providers.http_library import (
     bound_rejections,
     library_of,
 )
-from tramapy.providers.openai_import import openai
 
 __all__ = ["AsyncChatEndpoint", "ChatEndpoint", "require_supported_sdk"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tramapy.errors import ProviderFailureCode
-from tramapy.providers.rejection import Rejection, rejection_error, rejection_in
+from tramapy.wire.rejection import Rejection, rejection_error, rejection_in
 
 Code = ProviderFailureCode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tramapy.errors import ProviderError, ProviderFailureCode
-from tramapy.providers.json_values import count_of, mapping_of, mappings_of, parse_object, text_of
+from tramapy.wire.json_values import count_of, mapping_of, mappings_of, parse_object, text_of
 
 
 def test_object_is_parsed() -> None:

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final
 
 from tramapy.errors import ProviderError, ProviderFailureCode
-from tramapy.providers.json_values import mapping_of, text_of
 from tramapy.resilience.retry_after import retry_after_from_headers
+from tramapy.wire.json_values import mapping_of, text_of
 
 __all__ = ["Rejection", "rejection_error", "rejection_in"]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramapy.errors import ResponseTooLargeError
-from tramapy.providers.sse import SseDecoder, SseEvent
+from tramapy.wire.sse import SseDecoder, SseEvent
 
 
 def events_of(*chunks: bytes, limit_bytes: int = 1000) -> list[tuple[str, bytes]]:

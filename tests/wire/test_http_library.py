@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from tramapy.errors import ConfigurationError
-from tramapy.providers.http_library import (
+from tramapy.wire.http_library import (
     REJECTION_LIMIT_BYTES,
     abody_of,
     abound_rejections,
