@@ -8,7 +8,7 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test format lint types gate check bench bench-peers clean
+.PHONY: demo test format lint types mypy pyright verifytypes gate check bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tramapy needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'
@@ -20,15 +20,24 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## the main job, on a real prompt file: make demo PROMPT=file
 	@$(BIN)/tramapy demo $(if $(PROMPT),"$(PROMPT)",)
 
-test: lint types gate check ## everything that CI runs
+test: $(STAMP) ## everything that CI runs
+	@$(MAKE) --no-print-directory -j2 lint types gate
+	@$(MAKE) --no-print-directory check
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(STAMP)
+types: mypy pyright verifytypes
+
+mypy: $(STAMP)
 	$(BIN)/mypy
+
+pyright: $(STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+# one after the other and after pyright, which fetches what all of them run
+verifytypes: pyright
 	PATH="$(abspath $(BIN)):$$PATH" pyright --verifytypes tramapy --ignoreexternal
 	PATH="$(abspath $(BIN)):$$PATH" pyright --verifytypes safety_gate --ignoreexternal
 
@@ -37,7 +46,7 @@ gate: $(STAMP) ## our own gate on our own sources
 
 check: $(STAMP)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='safety_gate/*' --fail-under=96
 	$(BIN)/coverage report --include='tramapy/*' --fail-under=100

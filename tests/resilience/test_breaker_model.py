@@ -247,5 +247,5 @@ class BreakerMachine(RuleBasedStateMachine):
 
 TestBreakerMachine = BreakerMachine.TestCase
 TestBreakerMachine.settings = settings(
-    max_examples=150, stateful_step_count=60, deadline=None, derandomize=True
+    max_examples=80, stateful_step_count=60, deadline=None, derandomize=True
 )

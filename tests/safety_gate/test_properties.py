@@ -122,7 +122,7 @@ def test_generated_programs_never_crash_it(source: str) -> None:
     assert len(report.diagnostics) <= 1
 
 
-@modest
+@settings(modest, max_examples=20)
 @given(source=hypothesmith.from_node())
 def test_generated_trees_lower_to_the_interpreters(source: str) -> None:
     with warnings.catch_warnings():

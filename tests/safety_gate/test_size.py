@@ -82,9 +82,10 @@ def test_nesting_in_a_giant_has_its_line(text: str) -> None:
 
 
 def test_limit_can_be_raised(project: Project) -> None:
-    text = filled("list", 20_000)
+    small, text = filled("list", 5_000), filled("list", 20_000)
+    assert check_source(small, settings=RuleSettings(max_memory_mb=20)).diagnostics
+    assert not check_source(small, settings=RuleSettings(max_memory_mb=60)).diagnostics
     assert check_source(text).diagnostics
-    assert not check_source(text, settings=RuleSettings(max_memory_mb=400)).diagnostics
     project.configure("max-memory-mb = 400\n").put("a.py", text)
     assert [f["rule"] for f in project.report("a.py")["findings"]] == ["SG101"]
 
