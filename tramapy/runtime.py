@@ -76,12 +76,13 @@ class AsyncPort:
         A cancellation of the caller's wins, over a limit that passed with it and over the error that a
         provider made of it.
         """
-        baseline = self.cancel_count()
+        task = self._asyncio_task()
+        baseline = 0 if task is None else task.cancelling()
         limit: _TaskLimit | CancelScope | None = None
         try:
             if limit_s is None:
                 return await answer(request)
-            limit = self._limit(limit_s)
+            limit = self._limit(task, limit_s)
             with limit:
                 return await answer(request)
         except (Exception, BaseExceptionGroup) as error:
@@ -92,12 +93,13 @@ class AsyncPort:
     async def next_chunk(self, source: ChunkSource, limit_s: float | None) -> object:
         """Pull one piece; the scope of a limit is left before the piece is handed on."""
         pull: Callable[[], Awaitable[object]] = source.__anext__
-        baseline = self.cancel_count()
+        task = self._asyncio_task()
+        baseline = 0 if task is None else task.cancelling()
         limit: _TaskLimit | CancelScope | None = None
         try:
             if limit_s is None:
                 return await pull()
-            limit = self._limit(limit_s)
+            limit = self._limit(task, limit_s)
             with limit:
                 return await pull()
         except StopAsyncIteration:
@@ -160,9 +162,8 @@ class AsyncPort:
         await self.checkpoint(None)
         await self.checkpoint(baseline, error)
 
-    def _limit(self, limit_s: float) -> _TaskLimit | CancelScope:
+    def _limit(self, task: asyncio.Task[Any] | None, limit_s: float) -> _TaskLimit | CancelScope:
         """Make a context that cancels its body after `limit_s` seconds, and swallows that cancellation."""
-        task = self._asyncio_task()
         if task is None:
             return self._trio_scope(limit_s, shield=False)
         loop = task.get_loop()

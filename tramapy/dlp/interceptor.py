@@ -92,7 +92,8 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
                 the replacement of a rule contains what it replaces, ignoring case.
             ConfigurationError: A rule makes placeholders, and the context has no vault.
         """
-        self._require_vault(context)
+        if self.uses_placeholders:
+            _require_vault(context)
         if self._max_text_length is not None and len(text) > self._max_text_length:
             raise text_too_long_error(self._max_text_length)
         return self._engine.inspect(context, text)
@@ -103,15 +104,17 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         Raises:
             ConfigurationError: A rule makes placeholders, and the context has no vault.
         """
-        self._require_vault(context)
+        if self.uses_placeholders:
+            _require_vault(context)
         return LimitedDlpStream(self._engine.open_stream(context), self._max_text_length)
 
-    def _require_vault(self, context: DlpContext) -> None:
-        if self.uses_placeholders and context.vault is None:
-            raise ConfigurationError(
-                "A DLP rule makes placeholders, and there is no vault for its values: give the interceptor as "
-                "request_dlp, or a DlpContext(vault=Vault()) where you call it yourself"
-            )
+
+def _require_vault(context: DlpContext) -> None:
+    if context.vault is None:
+        raise ConfigurationError(
+            "A DLP rule makes placeholders, and there is no vault for its values: give the interceptor as "
+            "request_dlp, or a DlpContext(vault=Vault()) where you call it yourself"
+        )
 
 
 def _default_packs() -> tuple[RulePack, ...]:

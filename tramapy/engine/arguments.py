@@ -24,6 +24,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+_SEQUENCES = frozenset((list, tuple))
 _NO_SEQUENCE = (str, bytes, Message)  # a union would be built anew for every call
 _NO_TOOLS = (str, bytes, Mapping)
 _LARGEST = sys.float_info.max  # above it lie infinity, and ints that no float can hold
@@ -31,13 +32,8 @@ _LARGEST = sys.float_info.max  # above it lie infinity, and ints that no float c
 
 def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Return the conversation as a tuple; it has at least one message."""
-    if isinstance(messages, _NO_SEQUENCE):
-        raise ConfigurationError(
-            f"messages takes a sequence of Message, not {type(messages).__name__}; "
-            f"for one prompt pass [Message.user(...)]"
-        )
-    if not isinstance(messages, Iterable):
-        raise ConfigurationError(f"messages takes a sequence of Message, not {type(messages).__name__}")
+    if type(messages) not in _SEQUENCES:  # to ask whether it is an Iterable costs 0.2 µs
+        _refuse_single(messages)
     listed = tuple(messages)
     if not listed:
         raise ConfigurationError("messages is empty; pass at least one Message")
@@ -48,6 +44,16 @@ def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
                 f"for example Message.user(...)"
             )
     return listed
+
+
+def _refuse_single(messages: Iterable[Message]) -> None:
+    if isinstance(messages, _NO_SEQUENCE):
+        raise ConfigurationError(
+            f"messages takes a sequence of Message, not {type(messages).__name__}; "
+            f"for one prompt pass [Message.user(...)]"
+        )
+    if not isinstance(messages, Iterable):
+        raise ConfigurationError(f"messages takes a sequence of Message, not {type(messages).__name__}")
 
 
 def checked_tools(tools: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:

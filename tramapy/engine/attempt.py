@@ -18,7 +18,7 @@ from tramapy.engine import reporting
 from tramapy.engine.answer import inspect_response
 from tramapy.engine.drafts import model_request
 from tramapy.engine.interception import intercept_request, intercept_response
-from tramapy.engine.limits import check_deadline, limit_s
+from tramapy.engine.limits import limit_s
 from tramapy.engine.operation import Attempt
 from tramapy.engine.outgoing import inspect_instructions, inspect_messages
 from tramapy.engine.provider_call import call_provider, require
@@ -28,7 +28,12 @@ from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.events import drop_awaitable
 from tramapy.messages import Message, ModelRequest, ModelResponse
-from tramapy.resilience.budget import HardLimitExceeded, SoftLimitExceeded, UsageUnavailable
+from tramapy.resilience.budget import (
+    HardLimitExceeded,
+    SoftLimitExceeded,
+    TokenBudget,
+    UsageUnavailable,
+)
 
 __all__ = ["conclude", "prepare", "run_attempt"]
 
@@ -56,8 +61,8 @@ async def prepare(attempt: Attempt) -> ModelRequest:
         messages = await inspect_messages(attempt, messages)
         if instructions:
             instructions = await inspect_instructions(attempt, instructions)
-    check_deadline(operation)  # hooks have used up time that was the provider's
-    request = model_request(attempt, messages, instructions, limit_s(attempt))
+    # asked for here, since hooks have used up time that was the provider's
+    request = model_request(attempt, messages, instructions, limit_s(operation))
     require(attempt, request)
     if event is not None:
         for observer in pipeline.content_observers:
@@ -72,7 +77,9 @@ async def conclude(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
         response = await intercept_response(attempt, inspected)
         if response is not inspected:
             response = await inspect_response(attempt, response, inspected=inspected)
-    _charge(attempt, response)
+    budget = attempt.operation.budget
+    if budget is not None:
+        _charge(attempt, budget, response)
     event = attempt.started_event
     if event is not None:
         for observer in attempt.pipeline.content_observers:
@@ -93,10 +100,7 @@ def _show(callback: str, tell: Callable[[RuntimeEvent, T], object], event: Runti
     report_secondary_failure("attempt_content_observer", callback, failure)
 
 
-def _charge(attempt: Attempt, response: ModelResponse) -> None:
-    budget = attempt.operation.budget
-    if budget is None:
-        return
+def _charge(attempt: Attempt, budget: TokenBudget, response: ModelResponse) -> None:
     outcome = budget.add(response.usage.input_tokens, response.usage.output_tokens)
     if outcome is None:
         return

@@ -90,12 +90,13 @@ class Dispatch:
 
     def succeeded(self, attempt: Attempt, response: ModelResponse) -> None:
         """Report a good attempt to the breaker, then to the observers."""
+        ended_s = self._pipeline.port.now_s()
         permit, self._permit = self._permit, None
         if permit is not None:
-            transition = self._pipeline.breaker.succeed(permit, self._duration_s(attempt))
+            transition = self._pipeline.breaker.succeed(permit, ended_s - attempt.started_s)
             if transition is not None:
                 self._announce(attempt, transition)
-        attempt.report_completed(response)
+        attempt.report_completed(response, ended_s)
 
     async def failed(self, attempt: Attempt, error: BaseException, *, may_retry: bool = True) -> None:
         """Report a failed attempt, and wait where it is to be made again.

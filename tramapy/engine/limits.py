@@ -8,13 +8,19 @@ from tramapy.errors import DeadlineExceededError, ProviderError, ProviderTimeout
 __all__ = ["check_deadline", "expired", "limit_s"]
 
 
-def limit_s(attempt: Attempt) -> float | None:
-    """Return how long the provider may take now: the attempt's timeout, or less where the deadline is near."""
-    operation = attempt.operation
-    if operation.deadline_at_s is None:
-        return operation.timeout_s
-    left_s = max(operation.deadline_at_s - attempt.pipeline.port.now_s(), 0.0)
-    return left_s if operation.timeout_s is None else min(left_s, operation.timeout_s)
+def limit_s(operation: Operation) -> float | None:
+    """Return how long the provider may take now: the attempt's timeout, or less where the deadline is near.
+
+    Raises:
+        DeadlineExceededError: The deadline has passed.
+    """
+    deadline_at_s, timeout_s = operation.deadline_at_s, operation.timeout_s
+    if deadline_at_s is None:
+        return timeout_s
+    left_s = deadline_at_s - operation.pipeline.port.now_s()
+    if left_s <= 0:
+        raise _deadline_error(operation.attempt_count)
+    return timeout_s if timeout_s is not None and timeout_s < left_s else left_s
 
 
 def expired(attempt: Attempt, passed_limit_s: float | None) -> TramapyError:

@@ -229,7 +229,7 @@ class Attempt:
         self.notify(event)
         return event
 
-    def report_completed(self, response: ModelResponse) -> None:
+    def report_completed(self, response: ModelResponse, ended_s: float) -> None:
         """Announce the attempt's success, once."""
         if self._may_report():
             self.notify(
@@ -237,7 +237,7 @@ class Attempt:
                     self.base,
                     self.route.model,
                     response,
-                    duration_millis=self.operation.elapsed_millis(self.started_s),
+                    duration_millis=int((ended_s - self.started_s) * 1000),
                     first_chunk_millis=self._first_chunk_millis(),
                 )
             )

@@ -140,7 +140,7 @@ def attempt_completed(
     attributes: Base = {
         **base,
         "effective_model": effective_model,
-        "finish_reason": response.finish_reason.value,
+        "finish_reason": response.finish_reason._value_,  # before 3.12 `.value` is a call, of 0.15 µs
         "duration_millis": duration_millis,
     }
     if response.model is not None:

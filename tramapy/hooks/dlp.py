@@ -161,13 +161,16 @@ class DlpResult:
 
     def __init__(self, sanitized_text: str, redactions: Iterable[DlpRedaction] = ()) -> None:
         # through the slots themselves: this runs for every text, and a frozen dataclass's own way costs thrice
-        if not isinstance(sanitized_text, str):
-            raise TypeError(f"DlpResult.sanitized_text takes a str, not {type(sanitized_text).__name__}")
-        # an exact str: a subclass decides for itself what it equals, and equality decides what is released
-        _set_text(self, exact_text(sanitized_text))
-        found = (
-            () if redactions == () else listed("DlpResult.redactions", redactions, "give DlpRedaction values")
-        )
+        if type(sanitized_text) is not str:
+            if not isinstance(sanitized_text, str):
+                raise TypeError(f"DlpResult.sanitized_text takes a str, not {type(sanitized_text).__name__}")
+            # an exact str: a subclass decides for itself what it equals, and equality decides what is released
+            sanitized_text = exact_text(sanitized_text)
+        _set_text(self, sanitized_text)
+        if redactions == ():
+            _set_redactions(self, ())
+            return
+        found = listed("DlpResult.redactions", redactions, "give DlpRedaction values")
         for redaction in found:
             if not isinstance(redaction, DlpRedaction):
                 raise TypeError(f"DlpResult.redactions takes DlpRedaction, not {type(redaction).__name__}")

@@ -98,15 +98,15 @@ class ObserverChain:
     def notify(self, event: RuntimeEvent) -> None:
         """Hand one event to every observer, in order."""
         for sink in self._sinks:
-            failure: Exception | None = None
             try:
                 result = sink(event)
                 if result is not None:
                     drop_awaitable(result)
             except Exception as error:  # fail-open; _contain lets cancellation through
                 failure = error
-            if failure is not None:
-                _contain(event, failure)
+            else:
+                continue
+            _contain(event, failure)
 
     def notify_beside(self, event: RuntimeEvent, primary: BaseException) -> None:
         """Hand on an event while `primary` is in flight; a failure becomes a note on it, by type alone."""
