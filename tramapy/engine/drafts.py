@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["call_context", "dlp_context", "model_request"]
 
+# a global, since a member looked up on its class costs 30 ns on CPython 3.11
+_MODEL_OUTPUT = DlpContentType.MODEL_OUTPUT
+_MODEL_INPUT = DlpContentType.MODEL_INPUT
+
 
 class _CallContextDraft:
     __slots__ = tuple(OperationCallContext.__slots__)
@@ -50,7 +54,7 @@ def dlp_context(
 ) -> DlpContext:
     """Make a `DlpContext`; provider and model are named only for what a model said."""
     operation = attempt.operation
-    is_output = content_type is DlpContentType.MODEL_OUTPUT
+    is_output = content_type is _MODEL_OUTPUT
     draft: Any = _DlpContextDraft()
     draft.content_type = content_type
     draft.content_location = location
@@ -63,7 +67,7 @@ def dlp_context(
     draft.workflow_run_id = operation.workflow_run_id
     draft.data_classification = operation.data_classification
     draft.classification_source = operation.classification_source
-    draft.vault = operation.vault if content_type is DlpContentType.MODEL_INPUT else None
+    draft.vault = operation.vault if content_type is _MODEL_INPUT else None
     draft.__class__ = DlpContext
     context: DlpContext = draft
     return context

@@ -14,6 +14,8 @@ from tramapy.messages import Message, MessageRole, ToolCall
 
 __all__ = ["inspect_instructions", "inspect_messages"]
 
+_TOOL = MessageRole.TOOL  # a member looked up on its class costs 30 ns on CPython 3.11
+
 
 async def inspect_messages(attempt: Attempt, messages: Sequence[Message]) -> Sequence[Message]:
     """Return `messages` as they may be sent.
@@ -24,7 +26,7 @@ async def inspect_messages(attempt: Attempt, messages: Sequence[Message]) -> Seq
     pipeline = attempt.pipeline
     if pipeline.dlp is not None:
         for message in messages:
-            if message.role is MessageRole.TOOL:
+            if message.role is _TOOL:
                 messages = await inspect_tool_messages(attempt, pipeline.dlp, messages)
                 break
     if pipeline.request_dlp is not None:
