@@ -203,6 +203,9 @@ HOSTILE: Final[Mapping[str, str]] = MappingProxyType(
         "brackets": "(0",
         "blank and nought": " 0",
         "a word for a telephone": "tel 0",
+        "a number that goes on": "+" + "1" * 60 + "a ",
+        "groups that go on": "+1" + " 1" * 30 + "a ",
+        "noughts behind a word": "tel " + "0" * 60 + "a ",
         "seven digits": "123-4567 ",
         # addresses of machines
         "octets": "1.",

@@ -29,10 +29,13 @@ class Claim(NamedTuple):
 def united(claims: Iterable[Claim]) -> list[Claim]:
     """Unite claims that overlap; nothing that any of them covers is left out."""
     result: list[Claim] = []
+    end = 0
     for claim in sorted(claims):
-        if result and claim.start < result[-1].end:
-            if claim.end > result[-1].end:
-                result[-1] = result[-1]._replace(minus_end=claim.minus_end)
-        else:
+        start, minus_end, _, _ = claim
+        if not result or start >= end:
             result.append(claim)
+            end = -minus_end
+        elif -minus_end > end:
+            result[-1] = result[-1]._replace(minus_end=minus_end)
+            end = -minus_end
     return result

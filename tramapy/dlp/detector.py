@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tramapy.dlp.claims import Claim
 from tramapy.dlp.finders import Re2
-from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.pack_rule import PackRule, Search
 from tramapy.dlp.view import View
 
 __all__ = ["PackDetector"]
@@ -37,9 +37,19 @@ class PackDetector:
 
     def __init__(self, rules: Sequence[PackRule], re2: Re2 | None) -> None:
         self.rules: tuple[PackRule, ...] = tuple(rules)
+        self._searches = tuple(
+            _Search(rule.search, not rule.is_checked, rank) for rank, rule in enumerate(self.rules)
+        )
         gates = dict.fromkeys(rule.gate for rule in self.rules)
         self._gated = tuple(
-            (gate, tuple((rank, rule) for rank, rule in enumerate(self.rules) if rule.gate == gate))
+            (
+                gate,
+                tuple(
+                    search
+                    for rule, search in zip(self.rules, self._searches, strict=True)
+                    if rule.gate == gate
+                ),
+            )
             for gate in gates
         )
         self._hints = None if re2 is None or not self.rules else _Hints(self.rules, re2)
@@ -53,21 +63,28 @@ class PackDetector:
             windows = self._hints.windows(text, begin)
         if windows is None:
             view = View(text, begin, len(text))
-            for gate, ranked in self._gated:
+            for gate, searches in self._gated:
                 if gate(view):
-                    for rank, rule in ranked:
-                        _search(rank, rule, view, found)
+                    _run(searches, view, found)
         else:
             for window in windows:
                 view = View(text, window.start, window.end)
-                for rank in window.ranks:
-                    _search(rank, self.rules[rank], view, found)
+                _run([self._searches[rank] for rank in window.ranks], view, found)
         return [claim for claim in found if claim.start >= start] if start else found
 
 
-def _search(rank: int, rule: PackRule, view: View, found: list[Claim]) -> None:
-    for start, end in rule.search(view):
-        found.append(Claim(start, -end, not rule.is_checked, rank))
+class _Search(NamedTuple):
+    """How a rule searches, and what is in its claims beside their places."""
+
+    search: Search
+    is_guess: bool
+    rank: int
+
+
+def _run(searches: Iterable[_Search], view: View, found: list[Claim]) -> None:
+    for search, is_guess, rank in searches:
+        for start, end in search(view):
+            found.append(Claim(start, -end, is_guess, rank))
 
 
 class _Window(NamedTuple):

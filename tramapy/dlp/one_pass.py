@@ -9,7 +9,7 @@ from tramapy.dlp.claims import Claim, united
 from tramapy.dlp.conditions import Allowed, Conditions, applies, find_spans
 from tramapy.dlp.detector import PackDetector
 from tramapy.dlp.finders import Re2
-from tramapy.dlp.folding import fold
+from tramapy.dlp.folding import Folded, fold
 from tramapy.dlp.matcher import Matcher
 from tramapy.dlp.operators import DlpAction, Operators
 from tramapy.dlp.pack_rule import PackRule
@@ -69,10 +69,9 @@ class OnePass:
         """Return a whole text, redacted."""
         applying = self.applying(context)
         folded = fold(text)
-        claims: list[Claim] = []
-        for claim in self.detector.claims(folded.text):
-            start, end = folded.original(claim.start, claim.end)
-            claims.append(Claim(start, -end, claim.is_guess, claim.rank))
+        claims = self.detector.claims(folded.text)
+        if claims and not folded.is_aligned:
+            claims = [_original(claim, folded) for claim in claims]
         for rank, matcher in enumerate(self.matchers, len(self.packed)):
             if rank in applying:
                 claims += self.claims_of(rank, matcher, text)
@@ -122,3 +121,8 @@ class OnePass:
             self.operators.log(rule.id)
             return False
         return True
+
+
+def _original(claim: Claim, folded: Folded) -> Claim:
+    start, end = folded.original(claim.start, claim.end)
+    return Claim(start, -end, claim.is_guess, claim.rank)

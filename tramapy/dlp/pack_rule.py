@@ -22,6 +22,7 @@ __all__ = [
     "cut_at",
     "has_context",
     "holds",
+    "holds_numbers",
     "holds_shape",
     "is_in_marker",
     "literals",
@@ -84,11 +85,18 @@ def always(_view: View) -> bool:
 @functools.cache
 def holds(literal: str) -> Gate:
     """Search a view that holds a literal."""
+    if len(literal) == 1:
+        return lambda view: literal in view.part
 
     def gate(view: View) -> bool:
-        return literal in view.part
+        return view.part.rfind(literal) >= 0  # half the time of `in`, but for a single character
 
     return gate
+
+
+def holds_numbers(view: View) -> bool:
+    """Search a view that holds digits in groups, or at least nine in a row."""
+    return bool(view.digit_runs) or view.digit_groups.are_some
 
 
 @functools.cache
@@ -107,22 +115,20 @@ def literals(starts: Iterable[str], pattern: re.Pattern[str], check: Check | Non
 
     def search(view: View) -> Iterator[Cut]:
         for literal in listed:
-            if literal in view.part:
-                for place in view.places_of(literal):
-                    yield from cut_at(view.text, pattern, place, check)
+            for place in view.places_of(literal):
+                yield from cut_at(view.text, pattern, place, check)
 
     return search
 
 
 def words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None = None) -> Search:
     """Match a pattern at each place of some words, whatever their case."""
-    listed = tuple(starts)
+    listed = tuple(word.encode() for word in starts)
 
     def search(view: View) -> Iterator[Cut]:
         for word in listed:
-            if word in view.lower:
-                for place in view.places_of_word(word):
-                    yield from cut_at(view.text, pattern, place, check)
+            for place in view.places_of_word(word):
+                yield from cut_at(view.text, pattern, place, check)
 
     return search
 

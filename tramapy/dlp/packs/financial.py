@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tramapy.dlp.checks import IBAN_LENGTHS, is_card, is_iban
-from tramapy.dlp.pack_rule import Cut, PackRule, holds_shape
+from tramapy.dlp.pack_rule import Cut, PackRule, holds_numbers, holds_shape
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -22,9 +22,7 @@ _CARD = re.compile(
     rf"|[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}"
     rf")(?![0-9A-Za-z])(?![.-][0-9](?![0-9]{{3}}(?:[^0-9A-Za-z]|\Z)))(?!-[A-Za-z])"
 )
-_GROUP_NEEDLES = (b"0000-0000", b"0000.0000", b"0000--0000")
-_RUN_NEEDLE = b"0" * 13
-_RUN = re.compile(rb"(?<!0)0{13,19}(?!0)")
+_RUN_LENGTHS = range(13, 20)
 _MINUS = re.compile(r"[:,\[]\s*-\Z")
 """A negative number in JSON is no card, and could not be made a string."""
 _LONGEST_INDENT = 64
@@ -45,12 +43,13 @@ def _cards(view: View) -> Iterator[Cut]:
 
 
 def _card_places(view: View) -> Iterator[int]:
-    for needle in _GROUP_NEEDLES:
-        if needle in view.shape:
-            yield from view.places_of_shape(needle)
-    if _RUN_NEEDLE in view.shape:
-        for run in _RUN.finditer(view.shape):
-            yield view.start + run.start()
+    text = view.text
+    for place in view.digit_groups.before_four:
+        if text[place - 1 : place].isdigit():
+            yield place - 1
+    for run in view.digit_runs:
+        if run.length in _RUN_LENGTHS:
+            yield run.start
 
 
 def _card(match: re.Match[str]) -> Iterator[Cut]:
@@ -66,16 +65,14 @@ def _card(match: re.Match[str]) -> Iterator[Cut]:
 _IBAN_COMPACT = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,30}(?![0-9A-Za-z])")
 _IBAN_SPACED = re.compile(r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?:[ \n-]?[0-9A-Z]){11,30}")
 _COUNTRIES = "|".join(IBAN_LENGTHS)
-_IBAN_NEEDLES = (b"AA00", b"aa00")
+_IBAN_NEEDLE = b"aa00"
 
 
 def _ibans(view: View) -> Iterator[Cut]:
     text = view.text
-    for needle in _IBAN_NEEDLES:
-        if needle in view.shape:
-            for place in view.places_of_shape(needle):
-                if text[place : place + 2].upper() in IBAN_LENGTHS:
-                    yield from _iban(text, place)
+    for place in view.places_of_shape(_IBAN_NEEDLE):
+        if text[place : place + 2].upper() in IBAN_LENGTHS:
+            yield from _iban(text, place)
 
 
 def _iban(text: str, place: int) -> Iterator[Cut]:
@@ -106,7 +103,7 @@ RULES = (
         pattern=_CARD.pattern,
         replacement="[REDACTED:credit_card]",
         search=_cards,
-        gate=holds_shape(b"00"),
+        gate=holds_numbers,
         hint=r"[0-9]{13}|[0-9]{4}(?:[ .\n-]|\r\n)[0-9]{4,6}(?:[ .\n-]|\r\n)[0-9]{4}",
         held=r"(?:[0-9](?:[ .\-\n]|\r\n)?){12,}",
     ),

@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterator
 
 from tramapy.dlp.checks import is_itin, is_ssn
-from tramapy.dlp.pack_rule import Cut, PackRule, always, has_context, holds, holds_shape, is_in_marker
+from tramapy.dlp.pack_rule import (
+    Cut,
+    PackRule,
+    always,
+    has_context,
+    holds,
+    holds_numbers,
+    holds_shape,
+    is_in_marker,
+)
 from tramapy.dlp.view import CONTEXT_LENGTH, View
 
 __all__ = ["RULES"]
@@ -71,9 +80,6 @@ _SSN = re.compile(
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][-.])"
     r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}(?![0-9A-Za-z_])(?!-[0-9A-Za-z])(?!\.[0-9])"
 )
-_SSN_NEEDLES = (b"000-00-", b"000--00-")
-_NINE = b"0" * 9
-_NINE_RUN = re.compile(rb"(?<!0)0{9}(?!0)")
 _SSN_WORDS = (
     "ssn",
     "social security",
@@ -86,27 +92,24 @@ _SSN_WORDS = (
 )
 _SSN_WORD = re.compile("|".join(_SSN_WORDS), re.IGNORECASE)
 _SSN_HINT = rf"[0-9]{{3}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{'|'.join(_SSN_WORDS)})"
+_NINE = 9
 _LONGEST_SSN_WORD = max(map(len, _SSN_WORDS))
 _SSN_CONTEXT = re.compile(rf"(?<!\[REDACTED:us_)(?:{'|'.join(_SSN_WORDS)})", re.IGNORECASE)
 _NINE_DIGITS = re.compile(r"(?<![0-9A-Za-z_.-])[0-9]{9}(?![0-9A-Za-z_]|[.-][0-9])")
 
 
 def _ssn_like(view: View) -> list[re.Match[str]]:
-    return [
-        match
-        for needle in _SSN_NEEDLES
-        if needle in view.shape
-        for place in view.places_of_shape(needle)
-        if (match := _SSN.match(view.text, place)) is not None
-    ]
+    matches = (_SSN.match(view.text, place) for place in view.digit_groups.before_two)
+    return [match for match in matches if match is not None]
 
 
 def _bare_numbers(view: View) -> list[re.Match[str]]:
     """Find nine digits shortly behind a word for them; from the digits, since they are rarer than eight searches."""
     return [
         match
-        for run in _NINE_RUN.finditer(view.shape)
-        if (match := _NINE_DIGITS.match(view.text, view.start + run.start())) is not None
+        for run in view.digit_runs
+        if run.length == _NINE
+        and (match := _NINE_DIGITS.match(view.text, run.start)) is not None
         and _has_word(view.text, match.start())
     ]
 
@@ -123,8 +126,9 @@ def _ssns(view: View) -> Iterator[Cut]:
     for match in view.once(_ssn_like):
         if is_ssn(match.group()):
             yield Cut(*match.span())
-    if _NINE in view.shape:
-        yield from (Cut(*match.span()) for match in view.once(_bare_numbers) if is_ssn(match.group()))
+    for match in view.once(_bare_numbers):
+        if is_ssn(match.group()):
+            yield Cut(*match.span())
 
 
 def _itins(view: View) -> Iterator[Cut]:
@@ -132,23 +136,28 @@ def _itins(view: View) -> Iterator[Cut]:
         number = match.group()
         if number[0] == "9" and (is_itin(number) or has_context(view.text, match.start(), _SSN_CONTEXT)):
             yield Cut(*match.span())
-    if _NINE in view.shape:
-        yield from (Cut(*match.span()) for match in view.once(_bare_numbers) if is_itin(match.group()))
+    for match in view.once(_bare_numbers):
+        if is_itin(match.group()):
+            yield Cut(*match.span())
 
 
+# Digits are read once and a separator stands between two runs of them, so that there is one way to read a number.
 _E164 = re.compile(
-    r"(?<![0-9A-Za-z+])\+[1-9][0-9]{0,2}(?:(?:[ ./-]|\(0?\)|[ .-]?\([0-9]{1,4}\)[ .-]?)?[0-9]{1,}){1,7}(?![0-9A-Za-z])"
+    r"\+(?<![0-9A-Za-z+]\+)[1-9][0-9]{0,14}+"
+    r"(?:(?:[ ./-]|\(\)|[ .-]?\([0-9]{1,4}\)[ .-]?)[0-9]{1,15}+){0,7}(?![0-9A-Za-z])"
 )
 _NANP = re.compile(
     r"(?<![0-9A-Za-z_+])(?<![0-9A-Za-z][.-])(?:1[ .-])?"
     r"(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}"
     r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
 )
-_NANP_NEEDLES = (b"000-0000", b"000.0000")
 _NANP_BACK = 8
-_NATIONAL = re.compile(r"\(?0[0-9]{1,5}\)?(?:[ ./-]?[0-9]{2,8}){1,5}(?![0-9A-Za-z])")
-_NATIONAL_STARTS = (" 0", ":0", "(0", '"0', "'0")
-_TEN = b"0" * 10
+_NANP_REACH = 16
+_NATIONAL = re.compile(
+    r"0(?<=[ :(\"']0)[0-9]{1,14}+(?:\)[ ./-]?[0-9]{2,14}+)?(?:[ ./-][0-9]{2,14}+){0,5}(?![0-9A-Za-z])"
+)
+_LONGEST_NUMBER = 192
+_TEN = 10
 _BARE_NANP = re.compile(r"(?<![0-9A-Za-z_.+-])[2-9][0-9]{2}[2-9][0-9]{6}(?![0-9A-Za-z_]|[.-][0-9])")
 _PHONE_MARKS = " .:=#\t\"'"
 _PHONE_WORD = re.compile(
@@ -160,26 +169,21 @@ _PHONE_WORD_ENDS = frozenset("eElLxXoOrRsStT")
 _LONGEST_PHONE_WORD = 28
 
 
-def _has_phone_length(number: str) -> bool:
-    return 7 <= sum(character.isdigit() for character in number) <= 15
+def _count_digits(number: str) -> int:
+    return sum(map(str.isdigit, number))
 
 
 def _national_phones(view: View) -> Iterator[Cut]:
     text = view.text
-    for mark in _NATIONAL_STARTS:
-        if mark in view.part:
-            for place in view.places_of(mark):
-                start = place if mark == "(0" else place + 1
-                if _is_called_phone(text, start):
-                    match = _NATIONAL.match(text, start)
-                    if match is not None and _has_phone_length(match.group()):
-                        yield Cut(*match.span())
-    if _TEN in view.shape:
-        for place in view.places_of_shape(_TEN):
-            if _is_called_phone(text, place):
-                match = _BARE_NANP.match(text, place)
-                if match is not None:
-                    yield Cut(*match.span())
+    for match in view.matches(_NATIONAL, _LONGEST_NUMBER):
+        start = match.start() - (text[match.start() - 1] == "(")
+        if 7 <= _count_digits(match.group()) <= 15 and _is_called_phone(text, start):
+            yield Cut(start, match.end())
+    for run in view.digit_runs:
+        if run.length == _TEN and _is_called_phone(text, run.start):
+            bare = _BARE_NANP.match(text, run.start)
+            if bare is not None:
+                yield Cut(*bare.span())
 
 
 def _is_called_phone(text: str, start: int) -> bool:
@@ -191,20 +195,15 @@ def _is_called_phone(text: str, start: int) -> bool:
 
 def _phones(view: View) -> Iterator[Cut]:
     text = view.text
-    for place in view.places_of("+"):
-        match = _E164.match(text, place)
-        if match is not None and 8 <= sum(character.isdigit() for character in match.group()) <= 15:
-            yield Cut(*match.span())
-    for needle in _NANP_NEEDLES:
-        if needle in view.shape:
-            for place in view.places_of_shape(needle):
-                if text[place - 1] not in " .-)":
-                    continue
-                for start in range(max(place - _NANP_BACK, 0), place):
-                    match = _NANP.match(text, start)
-                    if match is not None:
-                        yield Cut(*match.span())
-                        break
+    if "+" in view.part:
+        for match in view.matches(_E164, _LONGEST_NUMBER):
+            if 8 <= _count_digits(match.group()) <= 15:
+                yield Cut(*match.span())
+    for place in view.digit_groups.before_four:
+        if text[place - 1] in " .-)":
+            nanp = _NANP.search(text, max(place - _NANP_BACK, 0), place + _NANP_REACH)
+            if nanp is not None and nanp.start() < place:
+                yield Cut(*nanp.span())
     yield from _national_phones(view)
 
 
@@ -212,6 +211,8 @@ _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4 = re.compile(
     rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.){_OCTET}(?:\.{_OCTET}){{3}}(?![0-9A-Za-z_])(?!\.[0-9])"
 )
+_THREE_DOTS = re.compile(r"\.(?<=[0-9]\.)[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
+_LONGEST_IPV4 = 16
 _VERSION = re.compile(
     r"(?:(?:\bv|version|release|ver)[ .:=]{0,2}"
     r"|(?:chrome|chromium|crios|edge?|opr|electron|brave|yabrowser|version)/)\Z",
@@ -221,21 +222,18 @@ _VERSION = re.compile(
 
 def _ipv4s(view: View) -> Iterator[Cut]:
     text = view.text
-    done = -1
-    for place in view.places_of_shape(b"0.0"):
-        start = place
-        while start > 0 and place - start < 3 and text[start - 1].isdigit():
+    for numbers in view.matches(_THREE_DOTS, _LONGEST_IPV4):
+        start = dot = numbers.start()
+        while start > 0 and dot - start < 3 and text[start - 1].isdigit():
             start -= 1
-        if start <= done:
-            continue
         match = _IPV4.match(text, start)
         if match is None:
             continue
-        done = match.end()
-        address = ipaddress.IPv4Address(match.group())
-        if address.is_loopback or address.is_unspecified or _VERSION.search(text, max(start - 16, 0), start):
+        address = match.group()
+        if address.startswith("127.") or address == "0.0.0.0":  # noqa: S104  # it is looked for
             continue
-        yield Cut(*match.span())
+        if not _VERSION.search(text, max(start - 16, 0), start):
+            yield Cut(*match.span())
 
 
 _IPV6 = re.compile(
@@ -245,14 +243,21 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 _FEWEST_HEX_DIGITS = 5
 
 
-_IPV6_HINT = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]?")
+# The literal in front lets the standard library skip to it.
+_COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]?")
+_LONGEST_COLONS = 8
+
+
+def _colons(view: View) -> list[int]:
+    """Find two colons with at most four hexadecimal digits between; in an address those are the first two."""
+    return [match.start() for match in view.matches(_COLONS, _LONGEST_COLONS)]
 
 
 def _ipv6s(view: View) -> Iterator[Cut]:
     text = view.text
     done = -1
-    for found in _IPV6_HINT.finditer(text, view.start, view.end):
-        start = colon = found.start()
+    for colon in view.once(_colons):
+        start = colon
         if start < done:
             continue
         while start > 0 and colon - start < 4 and text[start - 1] in _HEX:
@@ -266,9 +271,9 @@ def _ipv6s(view: View) -> Iterator[Cut]:
 
 
 def _is_ipv6(text: str) -> bool:
-    if text.count(":") < 2 or sum(character in _HEX for character in text) < _FEWEST_HEX_DIGITS:
+    if text.count(":") < 2 or sum(map(_HEX.__contains__, text)) < _FEWEST_HEX_DIGITS:
         return False
-    if not any(character.isdigit() for character in text):
+    if not any(map(str.isdigit, text)):
         return False
     try:
         address = ipaddress.IPv6Address(text)
@@ -282,16 +287,17 @@ _MAC = re.compile(
 )
 
 
-# The literal in front lets the standard library skip to it.
-_MAC_HINTS = (re.compile(r":[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}:"), re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-"))
+_DASHES = re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-")
 
 
 def _macs(view: View) -> Iterator[Cut]:
-    for hint in _MAC_HINTS:
-        for found in hint.finditer(view.text, view.start, view.end):
-            match = _MAC.match(view.text, max(found.start() - 2, 0))
-            if match is not None and len(set(match.group())) > 2:
-                yield Cut(*match.span())
+    text = view.text
+    colons = [place for place in view.once(_colons) if text.startswith(":", place + 3)]
+    dashes = [match.start() for match in view.matches(_DASHES, _LONGEST_COLONS)] if "-" in view.part else []
+    for place in (*colons, *dashes):
+        match = _MAC.match(text, max(place - 2, 0))
+        if match is not None and len(set(match.group())) > 2:
+            yield Cut(*match.span())
 
 
 _ANY_LETTER = r"\x80-\U0010FFFF"
@@ -316,7 +322,7 @@ RULES = (
         pattern=_SSN.pattern,
         replacement="[REDACTED:us_ssn]",
         search=_ssns,
-        gate=holds_shape(b"00"),
+        gate=holds_numbers,
         hint=_SSN_HINT,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
     ),
@@ -327,7 +333,7 @@ RULES = (
         pattern=_SSN.pattern,
         replacement="[REDACTED:us_itin]",
         search=_itins,
-        gate=holds_shape(b"00"),
+        gate=holds_numbers,
         hint=_SSN_HINT,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
     ),
@@ -349,7 +355,7 @@ RULES = (
     PackRule(
         id="ipv4",
         title="IPv4 addresses, but loopback and unspecified ones",
-        source="RFC 791; tested by the standard library's ipaddress",
+        source="RFC 791",
         pattern=_IPV4.pattern,
         replacement="[REDACTED:ipv4]",
         search=_ipv4s,

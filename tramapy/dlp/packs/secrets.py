@@ -16,9 +16,9 @@ from tramapy.dlp.checks import (
 from tramapy.dlp.pack_rule import (
     Check,
     Cut,
+    Gate,
     PackRule,
     Search,
-    always,
     cut_at,
     holds,
     is_in_marker,
@@ -37,7 +37,8 @@ _FREE_OF_DASHES = r"(?<![0-9A-Za-z_-])"
 
 _STARTS = re.compile(
     r"AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-|xox[abcdeoprs]|xapp-"
-    r"|[sr]k_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ"
+    # Each choice begins with a letter: so the standard library knows where none can begin.
+    r"|sk_(?:live|test)_|rk_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ"
 )
 
 
@@ -61,6 +62,25 @@ def _tokens(
                             done = cut.end
 
     return search
+
+
+_WORDS = (b"secret", b"token", b"key", b"credential", b"pass", b"pwd", b"bearer", b"authorization", b"basic")
+
+
+def _words_here(view: View) -> list[bytes]:
+    """Return which of all words stand somewhere, whatever their case; looked for from behind, as in `View`."""
+    lower = view.lower
+    return [word for word in _WORDS if lower.rfind(word) >= 0]
+
+
+def _holds_word(*listed: str) -> Gate:
+    """Search a view that holds one of some words of `_WORDS`."""
+    encoded = frozenset(word.encode() for word in listed)
+
+    def gate(view: View) -> bool:
+        return not encoded.isdisjoint(view.once(_words_here))
+
+    return gate
 
 
 def _either_case(word: str) -> str:
@@ -171,6 +191,14 @@ _URL_KEY_NAMES = (
     r"(?:client[_-]?)?secret|password|passwd|pwd|code|access[_-]?key)"
 )
 _URL_KEY_START = re.compile(rf"[?&]{_URL_KEY_NAMES}=", _ANY_CASE)
+_URL_KEY_END = "".join(
+    rf"(?<={end}=)|"
+    for end in ("key", "token", "auth", "sig", "signature", "secret", "password", "passwd", "pwd", "code")
+).rstrip("|")
+_URL_KEY_MARKS = tuple(
+    re.compile(rf"{mark}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})", _ANY_CASE) for mark in (r"\?", "&")
+)
+_LONGEST_URL_KEY_NAME = 40
 _URL_VALUE = re.compile(r"[^\s&#\"'<>`)\]}]*")
 _SHORTEST_URL_KEY = 8
 _LONGEST_URL_KEY = 512
@@ -179,10 +207,12 @@ _URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>[^\s&#\"'<>`)\]}}]{{8,512}})(?![^\s&#
 
 def _url_keys(view: View) -> Iterator[Cut]:
     text = view.text
-    for mark in ("?", "&"):
+    for mark, pattern in zip(("?", "&"), _URL_KEY_MARKS, strict=True):
+        if mark not in view.part:
+            continue
         run = _Run(_URL_VALUE, text)
-        for place in view.places_of(mark):
-            match = _URL_KEY_START.match(text, place)
+        for found in view.matches(pattern, _LONGEST_URL_KEY_NAME):
+            match = _URL_KEY_START.match(text, found.start())
             if match is None:
                 continue
             start = match.end()
@@ -252,10 +282,6 @@ _HEAD_LENGTH = 257
 """How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
 
 
-def _holds_separator(view: View) -> bool:
-    return "=" in view.part or ":" in view.part or " is " in view.part or " to " in view.part
-
-
 class _Run:
     """Where the value that was read last ends; read once for all names inside of it.
 
@@ -286,26 +312,24 @@ class _NamedValues:
     """Find the values of names such as `DB_PASSWORD=` or `"clientSecret": `."""
 
     def __init__(self, kind: str, roots: tuple[str, ...]) -> None:
-        self._roots = roots
+        self._roots = tuple(root.encode() for root in roots)
         self._pattern = _NAMED[kind]
         self._is_password = kind == "password"
 
     def __call__(self, view: View) -> Iterator[Cut]:
-        lower = view.lower
         text = view.text
         for name in self._roots:
-            if name in lower:
-                run = _Run(_BARE, text)
-                done = -1
-                for place in view.places_of_word(name):
-                    # A name well inside of a bare value can only have the end of that value as its own.
-                    if place + _LONGEST_NAME < done:
-                        continue
-                    match = self._pattern.match(text, place)
-                    if match is not None and not is_in_marker(text, place):
-                        for cut in self._value(match, run):
-                            yield cut
-                            done = max(done, run.kept_end if cut.end == run.kept_end else -1)
+            run = _Run(_BARE, text)
+            done = -1
+            for place in view.places_of_word(name):
+                # A name well inside of a bare value can only have the end of that value as its own.
+                if place + _LONGEST_NAME < done:
+                    continue
+                match = self._pattern.match(text, place)
+                if match is not None and not is_in_marker(text, place):
+                    for cut in self._value(match, run):
+                        yield cut
+                        done = max(done, run.kept_end if cut.end == run.kept_end else -1)
 
     def _value(self, match: re.Match[str], run: _Run) -> Iterator[Cut]:
         if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
@@ -354,7 +378,7 @@ def _held_name(names: tuple[str, ...]) -> str:
 
 
 _AWS_SECRET = re.compile(
-    r"(?:secret[_ -]?access[_ -]?key|aws[_ -]?secret[_ -]?key|aws[_ -]?secret)"
+    r"secret(?:[_ -]?access[_ -]?key|(?:(?<=aws[_ -]secret)|(?<=awssecret))(?:[_ -]?key)?)"
     r"[\"'\]]{0,2}[ \t]{0,4}(?:[:=]|=>|is)[ \t]{0,4}[\"']?"
     r"(?P<cut>[0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
     _ANY_CASE,
@@ -377,8 +401,8 @@ RULES = (
         source="AWS, security credentials",
         pattern=_AWS_SECRET.pattern,
         replacement="[REDACTED:aws_secret_key]",
-        search=words(("secret", "aws"), _AWS_SECRET),
-        gate=_holds_separator,
+        search=words(("secret",), _AWS_SECRET),
+        gate=_holds_word("secret"),
         hint=r"(?i:secret[_ -]?access[_ -]?key|aws[_ -]?secret)",
         held=_held_name(("secret", "secret access key", "secretaccesskey", "aws secret key", "aws secret")),
     ),
@@ -521,7 +545,7 @@ RULES = (
         pattern=_BEARER.pattern,
         replacement="[REDACTED:bearer_token]",
         search=words(("bearer", "authorization"), _BEARER, _is_bearer),
-        gate=always,
+        gate=_holds_word("bearer", "authorization"),
         hint=r"(?i:bearer|authorization)[\"' \t:=]",
         held=rf"""(?:{_either_case("bearer")}|{_either_case("authorization")})["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?"""
         rf"""(?:(?:{_either_case("token")}|{_either_case("apikey")}|{_either_case("oauth")})[ \t]{{1,4}})?"""
@@ -535,7 +559,7 @@ RULES = (
         pattern=_BASIC.pattern,
         replacement="[REDACTED:basic_auth]",
         search=words(("basic",), _BASIC, is_basic_credential),
-        gate=always,
+        gate=_holds_word("basic"),
         hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}",
         held=rf"{_either_case('basic')}[ \t]{{0,4}}[0-9A-Za-z+/=]{{8,}}",
         body=re.compile(r"[0-9A-Za-z+/]*={0,2}"),
@@ -570,7 +594,7 @@ RULES = (
         pattern=_NAMED["password"].pattern,
         replacement="[REDACTED:password]",
         search=_NamedValues("password", ("pass", "pwd")),
-        gate=_holds_separator,
+        gate=_holds_word("pass", "pwd"),
         hint=_hint_of(_PASSWORD_NAMES),
         held=_held_name(_PASSWORD_NAMES),
         body=_VALUE_BODY,
@@ -583,7 +607,7 @@ RULES = (
         pattern=_NAMED["secret"].pattern,
         replacement="[REDACTED:secret]",
         search=_NamedValues("secret", ("secret", "token", "key", "credential")),
-        gate=_holds_separator,
+        gate=_holds_word("secret", "token", "key", "credential"),
         hint=_hint_of(_SECRET_NAMES),
         held=_held_name(_SECRET_NAMES),
         body=_VALUE_BODY,
