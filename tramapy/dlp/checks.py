@@ -8,6 +8,8 @@ import re
 
 __all__ = [
     "IBAN_LENGTHS",
+    "SHORTEST_PASSWORD",
+    "SHORTEST_SECRET",
     "is_basic_credential",
     "is_card",
     "is_iban",
@@ -21,8 +23,8 @@ __all__ = [
 ]
 
 _SHORT_VALUE = 6
-_SHORTEST_PASSWORD = 4
-_SHORTEST_SECRET = 8
+SHORTEST_PASSWORD = 4
+SHORTEST_SECRET = 8
 _HEAD_LENGTH = 256
 """A value is judged by its head, so that a stream need not wait for the end of a long one."""
 
@@ -45,7 +47,8 @@ _ISSUERS_BY_DIGIT = {
     digit: tuple(issuer for issuer in _ISSUERS if re.match(rf"{digit}|\(|.*\|{digit}", issuer[0].pattern))
     for digit in "0123456789"
 }
-_DOUBLED = str.maketrans("0123456789", "0246813579")
+_DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
+_NOUGHT = ord("0")
 
 # Length by country. Source: SWIFT, IBAN Registry (ISO 13616).
 IBAN_LENGTHS = {
@@ -78,14 +81,14 @@ _LETTERS = {code: str(code - ord("A") + 10) for code in range(ord("A"), ord("Z")
 
 def is_card(digits: str) -> bool:
     """Tell whether digits are a card number: issuer, length and checksum (Luhn, US patent 2,950,048)."""
-    issuers = _ISSUERS_BY_DIGIT.get(digits[:1], ())
-    if not any(len(digits) in lengths and first.match(digits) for first, lengths in issuers):
+    encoded = digits.encode("ascii", "replace")
+    total = sum(encoded[-1::-2]) + sum(encoded[-2::-2].translate(_DOUBLED))
+    if (total - len(encoded) * _NOUGHT) % 10:
         return False
-    if len(set(digits)) == 1:
-        return False
-    plain = sum(map(int, digits[-1::-2]))
-    doubled = sum(map(int, digits[-2::-2].translate(_DOUBLED)))
-    return (plain + doubled) % 10 == 0
+    for first, lengths in _ISSUERS_BY_DIGIT.get(digits[:1], ()):
+        if len(digits) in lengths and first.match(digits):
+            return len(set(digits)) > 1
+    return False
 
 
 def is_iban(text: str) -> bool:
@@ -172,14 +175,14 @@ _SHORTEST_SCRAMBLED = 16
 def is_password(value: str) -> bool:
     """Tell whether the value of a password's name is a password, not a reference or a template."""
     head = value[:_HEAD_LENGTH]
-    return len(head) >= _SHORTEST_PASSWORD and not _REFERENCE.match(head) and not is_placeholder(head)
+    return len(head) >= SHORTEST_PASSWORD and not _REFERENCE.match(head) and not is_placeholder(head)
 
 
 def is_secret(value: str) -> bool:
     """Tell whether the value of a secret's name is a secret: long enough, and neither words nor a number."""
     head = value[:_HEAD_LENGTH]
     # The cheapest test first: in a hostile text this runs for every name.
-    if len(head) < _SHORTEST_SECRET or not is_mixed(head):
+    if len(head) < SHORTEST_SECRET or not is_mixed(head):
         return False
     return not (_REFERENCE.match(head) or _NUMBER.match(head) or is_placeholder(head))
 

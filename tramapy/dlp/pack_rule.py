@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -147,10 +147,10 @@ def has_context(text: str, start: int, listed: re.Pattern[str]) -> bool:
     return listed.search(text, max(start - CONTEXT_LENGTH, 0), start) is not None
 
 
-def cut_at(text: str, pattern: re.Pattern[str], place: int, check: Check | None) -> Iterator[Cut]:
+def cut_at(text: str, pattern: re.Pattern[str], place: int, check: Check | None) -> Sequence[Cut]:
     """Match a pattern at a place; its group `cut` is cut, else all of it."""
     match = pattern.match(text, place)
-    if match is not None:
-        group: str | int = "cut" if "cut" in pattern.groupindex else 0
-        if check is None or check(match.group(group)):
-            yield Cut(*match.span(group))
+    if match is None:
+        return ()
+    group = pattern.groupindex.get("cut", 0)
+    return (Cut(*match.span(group)),) if check is None or check(match.group(group)) else ()

@@ -26,7 +26,7 @@ _RUN_LENGTHS = range(13, 20)
 _MINUS = re.compile(r"[:,\[]\s*-\Z")
 """A negative number in JSON is no card, and could not be made a string."""
 _LONGEST_INDENT = 64
-_NOT_DIGITS = re.compile(r"[^0-9]+")
+_BREAKS = b" .-\r\n"
 _GROUP_OF_THREE = re.compile(r"[ \r\n-]+[0-9]{3}\Z")
 
 
@@ -35,11 +35,12 @@ def _cards(view: View) -> Iterator[Cut]:
     for place in _card_places(view):
         match = _CARD.match(text, place)
         if match is not None:
-            for cut in _card(match):
-                if text[place - 1 : place] != "-" or not _MINUS.search(
-                    text, max(place - _LONGEST_INDENT, 0), place
-                ):
-                    yield cut
+            end = _card_end(match)
+            if end and (
+                text[place - 1 : place] != "-"
+                or not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place)
+            ):
+                yield Cut(place, end)
 
 
 def _card_places(view: View) -> Iterator[int]:
@@ -52,14 +53,21 @@ def _card_places(view: View) -> Iterator[int]:
             yield run.start
 
 
-def _card(match: re.Match[str]) -> Iterator[Cut]:
-    """Take the whole match; where a group of three more digits is no part of it, do without."""
+def _card_end(match: re.Match[str]) -> int:
+    """Take the whole match; where a group of three more digits is no part of it, do without; 0 if it is no card."""
     whole = match.group()
-    shorter = _GROUP_OF_THREE.sub("", whole)
-    for candidate in (whole,) if shorter == whole else (whole, shorter):
-        if is_card(_NOT_DIGITS.sub("", candidate)):
-            yield Cut(match.start(), match.start() + len(candidate))
-            return
+    if whole.isdigit():
+        return match.end() if is_card(whole) else 0
+    if is_card(_digits(whole)):
+        return match.end()
+    shorter = whole if whole[-4].isdigit() else _GROUP_OF_THREE.sub("", whole)
+    if shorter != whole and is_card(_digits(shorter)):
+        return match.start() + len(shorter)
+    return 0
+
+
+def _digits(number: str) -> str:
+    return number.encode().translate(None, _BREAKS).decode()
 
 
 _IBAN_COMPACT = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,30}(?![0-9A-Za-z])")

@@ -73,7 +73,8 @@ def _is_no_address(text: str, start: int, at: int, end: int) -> bool:
     """Tell whether it is the `user@host` of an URL, or of a version control system."""
     if text[start:at] == "git" and text[end : end + 1] == ":":
         return True
-    return _USER_INFO.search(text, max(start - _LONGEST_USER_INFO, 0), start) is not None
+    slashes = text.rfind("//", max(start - _LONGEST_USER_INFO, 0), start)
+    return slashes >= 0 and _USER_INFO.match(text, slashes, start) is not None
 
 
 _SSN = re.compile(
@@ -110,6 +111,7 @@ def _bare_numbers(view: View) -> list[re.Match[str]]:
         for run in view.digit_runs
         if run.length == _NINE
         and (match := _NINE_DIGITS.match(view.text, run.start)) is not None
+        and (is_ssn(match.group()) or is_itin(match.group()))
         and _has_word(view.text, match.start())
     ]
 
@@ -241,10 +243,12 @@ _IPV6 = re.compile(
 )
 _HEX = frozenset("0123456789abcdefABCDEF")
 _FEWEST_HEX_DIGITS = 5
+_UNSPECIFIED = 0
+_LOOPBACK = 1
 
 
 # The literal in front lets the standard library skip to it.
-_COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]?")
+_COLONS = re.compile(r":(?<!::)[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]?")
 _LONGEST_COLONS = 8
 
 
@@ -279,7 +283,7 @@ def _is_ipv6(text: str) -> bool:
         address = ipaddress.IPv6Address(text)
     except ValueError:
         return False
-    return not (address.is_loopback or address.is_unspecified)
+    return int(address) not in (_UNSPECIFIED, _LOOPBACK)
 
 
 _MAC = re.compile(

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tramapy.dlp.checks import (
+    SHORTEST_PASSWORD,
+    SHORTEST_SECRET,
     is_basic_credential,
     is_mixed,
     is_password,
@@ -191,18 +193,19 @@ _URL_KEY_NAMES = (
     r"(?:client[_-]?)?secret|password|passwd|pwd|code|access[_-]?key)"
 )
 _URL_KEY_START = re.compile(rf"[?&]{_URL_KEY_NAMES}=", _ANY_CASE)
+_URL_CHARACTER = r"[^\s&#\"'<>`)\]}]"
 _URL_KEY_END = "".join(
     rf"(?<={end}=)|"
     for end in ("key", "token", "auth", "sig", "signature", "secret", "password", "passwd", "pwd", "code")
 ).rstrip("|")
 _URL_KEY_MARKS = tuple(
-    re.compile(rf"{mark}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})", _ANY_CASE) for mark in (r"\?", "&")
+    re.compile(rf"{mark}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})(?={_URL_CHARACTER}{{8}})", _ANY_CASE) for mark in (r"\?", "&")
 )
-_LONGEST_URL_KEY_NAME = 40
-_URL_VALUE = re.compile(r"[^\s&#\"'<>`)\]}]*")
+_LONGEST_URL_KEY_NAME = 48
+_URL_VALUE = re.compile(rf"{_URL_CHARACTER}*")
 _SHORTEST_URL_KEY = 8
 _LONGEST_URL_KEY = 512
-_URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>[^\s&#\"'<>`)\]}}]{{8,512}})(?![^\s&#\"'<>`)\]}}])"
+_URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>{_URL_CHARACTER}{{8,512}})(?!{_URL_CHARACTER})"
 
 
 def _url_keys(view: View) -> Iterator[Cut]:
@@ -264,13 +267,15 @@ _BEFORE_KEY = "|".join(f"(?<={key})|(?<={key}[ _-])" for key in _KEYS)
 _VALUE_BODY = re.compile(r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:])?")
 _NAMED = {
     kind: re.compile(
-        rf"(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
-        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?P<sep>{_SEPARATOR}){_VALUE}",
+        rf"(?>(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
+        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?P<sep>{_SEPARATOR}){_VALUE})"
+        # Too short a value is no other one: what is atomic is not read in another way.
+        rf"(?(u)(?={_BARE.pattern[:-1]}{{{shortest - 1}}})|)",
         _ANY_CASE,
     )
-    for kind, names in (
-        ("password", "|".join((*_PASSWORD_NAMES[:-1], r"(?<![A-Za-z])pass"))),
-        ("secret", f"secret|token|credential|(?:{_BEFORE_KEY})key"),
+    for kind, names, shortest in (
+        ("password", "|".join((*_PASSWORD_NAMES[:-1], r"(?<![A-Za-z])pass")), SHORTEST_PASSWORD),
+        ("secret", f"secret|token|credential|(?:{_BEFORE_KEY})key", SHORTEST_SECRET),
     )
 }
 _ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
@@ -282,6 +287,9 @@ _HEAD_LENGTH = 257
 """How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
 
 
+_LIVELY = re.compile(r"[^\W_a-z]")
+
+
 class _Run:
     """Where the value that was read last ends; read once for all names inside of it.
 
@@ -290,7 +298,7 @@ class _Run:
         text: The folded text.
     """
 
-    __slots__ = ("_pattern", "_text", "end", "kept_end")
+    __slots__ = ("_pattern", "_text", "dull_end", "end", "kept_end")
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self._pattern = pattern
@@ -299,6 +307,8 @@ class _Run:
         """Its end."""
         self.kept_end = -1
         """Its end without the marks that end a sentence."""
+        self.dull_end = -1
+        """The end of the last one that was found to hold neither a digit nor a capital: no part of it is a secret."""
 
     def reach(self, start: int) -> None:
         """Read the value that a place is in."""
@@ -306,6 +316,8 @@ class _Run:
             match = self._pattern.match(self._text, start)
             self.end = start if match is None else match.end()
             self.kept_end = start + len(self._text[start : self.end].rstrip(_ENDS))
+            if _LIVELY.search(self._text, start, self.end) is None:
+                self.dull_end = self.end
 
 
 class _NamedValues:
@@ -323,7 +335,9 @@ class _NamedValues:
             done = -1
             for place in view.places_of_word(name):
                 # A name well inside of a bare value can only have the end of that value as its own.
-                if place + _LONGEST_NAME < done:
+                if place + _LONGEST_NAME < done or (
+                    not self._is_password and place + _LONGEST_NAME < run.dull_end
+                ):
                     continue
                 match = self._pattern.match(text, place)
                 if match is not None and not is_in_marker(text, place):
@@ -334,8 +348,9 @@ class _NamedValues:
     def _value(self, match: re.Match[str], run: _Run) -> Iterator[Cut]:
         if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
             return
-        quoted = next((name for name in ("d", "s", "b") if match.group(name) is not None), None)
-        start, end = match.span(quoted or "u")
+        kind = match.lastgroup or "u"
+        quoted = None if kind == "u" else kind
+        start, end = match.span(kind)
         if quoted is None:
             run.reach(start)
             if run.end - start < _HEAD_LENGTH and match.string.startswith(_CALLED, run.end):
