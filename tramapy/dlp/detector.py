@@ -16,8 +16,8 @@ _BEFORE = 16
 """How far before a hint a search may begin to look."""
 _BEHIND = 192
 """How far behind the start of a hint another one, which it hides, may reach."""
-_FEW_HINTS = 64
-_BYTES_A_HINT = 48
+_FEW_HINTS = 8
+_BYTES_A_HINT = 128
 """Where hints stand closer than that, reading all of the text costs less."""
 _LOOK_BACK = 64
 """How far before the start a word may stand that a search begins with."""
@@ -128,12 +128,12 @@ class _Hints:
                 if last >= 0:
                     found.append(self._window(encoded, first, last, places))
                 first = max(start - _BEFORE, 0)
-            last = max(last, min(start + _BEHIND, len(encoded)), end)
+            last = max(start + _BEHIND, end)  # the next one begins behind the end of this one
             allowance -= 1
             if allowance < 0:
                 return None
         if last >= 0:
-            found.append(self._window(encoded, first, last, places))
+            found.append(self._window(encoded, first, min(last, len(encoded)), places))
         return found
 
     def _window(self, encoded: bytes, first: int, last: int, places: _Places) -> _Window:

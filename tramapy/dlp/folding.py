@@ -141,7 +141,7 @@ def fold(text: str) -> Folded:
             plain = plain.replace(character, to)
         else:
             dropped.append(character)
-    if not any([mark in text for mark in _ESCAPE_MARKS]) or _ESCAPE.search(text) is None:
+    if not any(mark in text for mark in _ESCAPE_MARKS) or _ESCAPE.search(text) is None:
         if not dropped:
             return Folded(plain)
         if sum(map(text.count, dropped)) * _SPARSE > len(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import AnyStr, NamedTuple, TypeVar, cast
 
 __all__ = ["CONTEXT_LENGTH", "LEFT_LENGTH", "DigitRun", "View"]
@@ -171,16 +171,16 @@ class View:
             self._encoded = self.part.encode("latin-1", "replace")
         return self._encoded
 
-    def matches(self, pattern: re.Pattern[str], longest: int) -> Iterator[re.Match[str]]:
-        """Yield the matches that begin here, of a pattern that reads so many characters at most.
+    def matches(self, pattern: re.Pattern[str], longest: int) -> Sequence[re.Match[str]]:
+        """Return the matches that begin here, of a pattern that reads so many characters at most.
 
         One that begins with a literal is the quickest; whatever a match takes holds no other.
         """
-        last = self.end
-        for match in pattern.finditer(self.text, self.start, min(last + longest, len(self.text))):
-            if match.start() >= last:
-                return
-            yield match
+        last, length = self.end, len(self.text)
+        if last == length:
+            return list(pattern.finditer(self.text, self.start))
+        near = pattern.finditer(self.text, self.start, min(last + longest, length))
+        return [match for match in near if match.start() < last]
 
     def places_of(self, literal: str) -> Sequence[int]:
         """Return each place of a literal."""

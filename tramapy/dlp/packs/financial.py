@@ -122,7 +122,7 @@ RULES = (
         pattern=_IBAN_SPACED.pattern,
         replacement="[REDACTED:iban]",
         search=_ibans,
-        gate=holds_shape(b"00"),
+        gate=holds_shape(_IBAN_NEEDLE),
         hint=rf"(?i:{_COUNTRIES})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{11}}",
         held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}|[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,}",
     ),

@@ -10,7 +10,6 @@ from tramapy.dlp.checks import is_itin, is_ssn
 from tramapy.dlp.pack_rule import (
     Cut,
     PackRule,
-    always,
     has_context,
     holds,
     holds_numbers,
@@ -294,11 +293,26 @@ _MAC = re.compile(
 _DASHES = re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-")
 
 
-def _macs(view: View) -> Iterator[Cut]:
+def _pairs(view: View) -> list[int]:
+    """Find the first of two marks with a pair of hexadecimal digits behind each and a third mark behind those."""
     text = view.text
     colons = [place for place in view.once(_colons) if text.startswith(":", place + 3)]
-    dashes = [match.start() for match in view.matches(_DASHES, _LONGEST_COLONS)] if "-" in view.part else []
-    for place in (*colons, *dashes):
+    if "-" in view.part:
+        colons += [match.start() for match in view.matches(_DASHES, _LONGEST_COLONS)]
+    return colons
+
+
+def _holds_colons(view: View) -> bool:
+    return ":" in view.part and bool(view.once(_colons))
+
+
+def _holds_pairs(view: View) -> bool:
+    return bool(view.once(_pairs))
+
+
+def _macs(view: View) -> Iterator[Cut]:
+    text = view.text
+    for place in view.once(_pairs):
         match = _MAC.match(text, max(place - 2, 0))
         if match is not None and len(set(match.group())) > 2:
             yield Cut(*match.span())
@@ -374,7 +388,7 @@ RULES = (
         pattern=_IPV6.pattern,
         replacement="[REDACTED:ipv6]",
         search=_ipv6s,
-        gate=holds(":"),
+        gate=_holds_colons,
         hint=r"(?:[0-9A-Fa-f]{1,4}:){3}|::[0-9A-Fa-f]|[0-9A-Fa-f]::",
         held=r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]*",
     ),
@@ -385,7 +399,7 @@ RULES = (
         pattern=_MAC.pattern,
         replacement="[REDACTED:mac]",
         search=_macs,
-        gate=always,
+        gate=_holds_pairs,
         hint=r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]",
         held=r"[0-9A-Fa-f]{2}(?:[:\-][0-9A-Fa-f]{2}){5}",
     ),

@@ -199,13 +199,19 @@ _URL_KEY_END = "".join(
     for end in ("key", "token", "auth", "sig", "signature", "secret", "password", "passwd", "pwd", "code")
 ).rstrip("|")
 _URL_KEY_MARKS = tuple(
-    re.compile(rf"{mark}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})(?={_URL_CHARACTER}{{8}})", _ANY_CASE) for mark in (r"\?", "&")
+    re.compile(rf"{mark}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})(?={_URL_CHARACTER}{{8}})", _ANY_CASE)
+    for mark in (r"\?", "&")
 )
 _LONGEST_URL_KEY_NAME = 48
 _URL_VALUE = re.compile(rf"{_URL_CHARACTER}*")
 _SHORTEST_URL_KEY = 8
 _LONGEST_URL_KEY = 512
 _URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>{_URL_CHARACTER}{{8,512}})(?!{_URL_CHARACTER})"
+
+
+def _holds_query(view: View) -> bool:
+    part = view.part
+    return "=" in part and ("?" in part or "&" in part)
 
 
 def _url_keys(view: View) -> Iterator[Cut]:
@@ -597,7 +603,7 @@ RULES = (
         pattern=_URL_KEY,
         replacement="[REDACTED:url_key]",
         search=_url_keys,
-        gate=holds("="),
+        gate=_holds_query,
         hint=rf"[?&](?i:{_URL_KEY_NAMES})=",
         held=r"""[?&][A-Za-z_\-]{1,40}=[^\s&#"'<>`)\]}]{8,}""",
         is_checked=False,
