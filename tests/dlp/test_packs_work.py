@@ -10,6 +10,8 @@ from benchmarks.dlp_texts import HOSTILE, hostile
 from tests.dlp.contexts import BACKENDS, context_of, inspect, split_at
 from tests.dlp.test_work import count_calls
 from tramapy.dlp import RuleBasedDlpInterceptor
+from tramapy.dlp.detector import PackDetector
+from tramapy.dlp.finders import load_re2
 from tramapy.dlp.folding import fold
 from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import ALL
@@ -23,6 +25,11 @@ _SHAPES = pytest.mark.parametrize("shape", HOSTILE)
 @functools.cache
 def _interceptor(backend: Backend) -> RuleBasedDlpInterceptor:
     return RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+
+
+@functools.cache
+def _detector() -> PackDetector:
+    return PackDetector(_RULES, load_re2())
 
 
 def _growth(action, shape: str) -> float:
@@ -59,6 +66,15 @@ def test_a_stream_of_hostile_text_takes_few_calls_a_character(shape):
 
     stream_all()
     assert count_calls(stream_all) <= 20 * len(text)
+
+
+@_SHAPES
+def test_the_claims_of_a_rule_do_not_cover_a_text_window_by_window(shape):
+    text = fold(hostile(HOSTILE[shape], 20_000)).text
+    covered: dict[int, int] = {}
+    for claim in _detector().claims(text):
+        covered[claim.rank] = covered.get(claim.rank, 0) + claim.end - claim.start
+    assert all(length <= 3 * len(text) for length in covered.values())
 
 
 @_SHAPES

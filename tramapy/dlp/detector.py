@@ -67,9 +67,17 @@ class PackDetector:
                 if gate(view):
                     _run(searches, view, found)
         else:
+            ends = [0] * len(self.rules)
             for window in windows:
+                # What begins well inside of a match without a longest length ends with it: to read that again in
+                # each window would be quadratic.
+                inside = window.end + _BEHIND
+                ranks = [rank for rank in window.ranks if ends[rank] < inside]
                 view = View(text, window.start, window.end)
-                _run([self._searches[rank] for rank in window.ranks], view, found)
+                before = len(found)
+                _run([self._searches[rank] for rank in ranks], view, found)
+                for claim in found[before:]:
+                    ends[claim.rank] = max(ends[claim.rank], claim.end)
         return [claim for claim in found if claim.start >= start] if start else found
 
 
