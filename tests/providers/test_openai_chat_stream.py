@@ -1,4 +1,4 @@
-"""`ChatStreamDecoder`: streams of the many servers that speak the format, and every way to be cut."""
+"""`ChatAnswer`: streams of the many servers that speak the format, and every way to be cut."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tramapy.errors import ProviderError, ProviderFailureCode
 from tramapy.messages import Chunk, CompletedChunk, ModelResponse, TextChunk, TokenUsage, ToolCall
-from tramapy.providers.openai_chat_stream import ChatStreamDecoder
+from tramapy.providers.openai_chat_stream import ChatAnswer
+from tramapy.providers.stream_decoder import StreamDecoder
 
 
 def event(value: object, name: str = "") -> bytes:
@@ -28,7 +29,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def chunks_of(*pieces: bytes) -> list[Chunk]:
-    decoder = ChatStreamDecoder(100_000)
+    decoder = StreamDecoder(ChatAnswer(), 100_000)
     chunks = [chunk for piece in pieces for chunk in decoder.feed(piece)]
     return [*chunks, *decoder.finish()]
 
@@ -44,7 +45,7 @@ def test_reason_is_the_end_and_the_end_mark_is_not_needed() -> None:
 
 
 def test_nothing_counts_after_the_end_mark() -> None:
-    decoder = ChatStreamDecoder(100_000)
+    decoder = StreamDecoder(ChatAnswer(), 100_000)
     chunks = [*decoder.feed(delta(content="a") + STOP + DONE + delta(content="b") + b"data: garbage\n\n")]
 
     assert (decoder.is_ended, chunks) == (True, [TextChunk("a")])

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tramapy.errors import ProviderError, ProviderFailureCode
-from tramapy.wire.json_values import count_of, mapping_of, mappings_of, parse_object, text_of
+from tramapy.wire.json_values import (
+    arguments_of,
+    count_of,
+    mapping_of,
+    mappings_of,
+    objects_of,
+    parse_object,
+    required_text,
+    text_of,
+)
 
 
 def test_object_is_parsed() -> None:
@@ -39,3 +48,32 @@ def test_count_is_an_integer_and_not_negative(value: object, count: int | None) 
 def test_other_kinds_give_nothing() -> None:
     assert (mapping_of([1]), mappings_of({"a": 1}), text_of(7)) == ({}, (), None)
     assert list(mappings_of([{"a": 1}, 7, {"b": 2}])) == [{"a": 1}, {"b": 2}]
+
+
+def test_objects_of_an_array_are_all_or_an_error() -> None:
+    assert list(objects_of([{"a": 1}], "x")) == [{"a": 1}]
+    for value in (None, {}, "x", [1], [{}, None]):
+        with pytest.raises(ProviderError, match=r"^The provider's answer is odd\.$"):
+            objects_of(value, "is odd")
+
+
+def test_required_text_is_a_text_or_an_error() -> None:
+    assert required_text("", "x") == ""
+    with pytest.raises(ProviderError, match=r"^The provider's answer is odd\.$"):
+        required_text(None, "is odd")
+
+
+def test_arguments_are_written_as_they_were_said() -> None:
+    assert (arguments_of(None), arguments_of("{ }"), arguments_of({"ä": [1]})) == ("", "{ }", '{"ä": [1]}')
+
+
+def test_value_that_nests_too_deeply_is_an_invalid_answer() -> None:
+    nested: object = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(ProviderError, match="nests too deeply") as caught:
+        arguments_of(nested)
+    assert (caught.value.__context__, caught.value.failure_code) == (
+        None,
+        ProviderFailureCode.INVALID_RESPONSE,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tramapy.errors import ProviderFailureCode
-from tramapy.wire.rejection import Rejection, rejection_error, rejection_in
+from tramapy.wire.rejection import Rejection, rejection_error, rejection_in, rejection_under
 
 Code = ProviderFailureCode
 
@@ -33,6 +33,14 @@ def test_answer_without_an_error_is_none(body: dict[str, object]) -> None:
         ({"code": "٤٠٠"}, 500, True, True, Code.HTTP_REJECTED),
         ({"code": 12345}, 500, True, True, Code.HTTP_REJECTED),
         ({"code": None, "type": 7}, 500, True, True, Code.HTTP_REJECTED),
+        ({"type": "overloaded_error"}, 529, True, True, Code.HTTP_REJECTED),
+        ({"type": "api_error"}, 500, True, True, Code.HTTP_REJECTED),
+        ({"type": "timeout_error"}, 504, True, True, Code.HTTP_REJECTED),
+        ({"type": "request_too_large"}, 413, False, False, Code.HTTP_REJECTED),
+        ({"type": "billing_error"}, 402, False, False, Code.HTTP_REJECTED),
+        ({"code": "invalid_prompt"}, 400, False, False, Code.HTTP_REJECTED),
+        ({"code": "vector_store_timeout"}, 500, True, True, Code.HTTP_REJECTED),
+        ({"code": "bio_policy"}, 500, False, False, Code.CONTENT_FILTERED),
         ("only words", 500, True, True, Code.HTTP_REJECTED),
     ],
     ids=str,
@@ -64,4 +72,24 @@ def test_message_is_fixed_words_and_advice() -> None:
 
     assert str(error) == (
         "The provider answered HTTP 404 (NotFoundError). Check the model's name and the client's base_url."
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "error_type"),
+    [
+        ({"error": {"code": "c", "type": "t"}}, "c", "t"),
+        ({"code": "c", "type": "t"}, "c", "t"),
+        ({"type": "error", "error": {"type": "t"}}, None, "t"),
+        ("secret", None, None),
+        (None, None, None),
+    ],
+    ids=["whole", "detail", "typed", "words", "none"],
+)
+def test_status_of_a_rejection_stands_and_its_body_gives_the_words(
+    body: object, code: str | None, error_type: str | None
+) -> None:
+    headers = {"retry-after": "1"}
+    assert rejection_under(418, body, headers) == Rejection(
+        status=418, code=code, error_type=error_type, headers=headers
     )

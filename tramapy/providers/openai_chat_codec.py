@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import cast
 
-from tramapy.errors import ConfigurationError
 from tramapy.messages import (
     ContentPart,
-    FinishReason,
     ImageDetail,
-    ImagePart,
     Message,
     MessageRole,
     ModelRequest,
     ModelResponse,
     TextPart,
-    TokenUsage,
     ToolCall,
     ToolDefinition,
 )
-from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, mappings_of, text_of
+from tramapy.providers.request_parts import data_url, require_tool_call_ids, without_none
+from tramapy.wire.finish_reasons import chat_finish_reason
+from tramapy.wire.json_values import (
+    arguments_of,
+    invalid_answer,
+    mapping_of,
+    mappings_of,
+    objects_of,
+    text_of,
+)
 from tramapy.wire.rejection import rejection_error, rejection_in
+from tramapy.wire.token_counts import chat_usage
 
-__all__ = [
-    "arguments_of",
-    "calls_of",
-    "content_of",
-    "decode_response",
-    "encode_request",
-    "finish_reason_of",
-    "reasoning_of",
-    "refusal_of",
-    "usage_of",
-]
-
-_FINISH_REASONS: Final = {
-    "stop": FinishReason.STOP,
-    "length": FinishReason.LENGTH,
-    "tool_calls": FinishReason.TOOL_CALLS,
-    "function_call": FinishReason.TOOL_CALLS,
-    "content_filter": FinishReason.CONTENT_FILTER,
-}
+__all__ = ["calls_of", "content_of", "decode_response", "encode_request", "reasoning_of", "refusal_of"]
 
 
 def encode_request(request: ModelRequest, *, is_stream: bool) -> dict[str, object]:
@@ -54,7 +40,7 @@ def encode_request(request: ModelRequest, *, is_stream: bool) -> dict[str, objec
     Raises:
         ConfigurationError: A TOOL message does not say which call it answers.
     """
-    _check_tool_messages(request)
+    require_tool_call_ids(request.messages)
     fields: dict[str, object | None] = {
         "model": request.model,
         "messages": [_message(item) for item in _with_instructions(request)],
@@ -65,7 +51,7 @@ def encode_request(request: ModelRequest, *, is_stream: bool) -> dict[str, objec
     }
     if is_stream:
         fields |= {"stream": True, "stream_options": {"include_usage": True}}
-    return {name: value for name, value in fields.items() if value is not None}
+    return without_none(fields)
 
 
 def decode_response(body: Mapping[str, object]) -> ModelResponse:
@@ -86,23 +72,11 @@ def decode_response(body: Mapping[str, object]) -> ModelResponse:
         tool_calls=tuple(_tool_call_of(call) for call in calls_of(message.get("tool_calls"))),
         refusal=refusal_of(message),
         reasoning=reasoning_of(message),
-        usage=usage_of(body.get("usage")),
+        usage=chat_usage(body.get("usage")),
         model=text_of(body.get("model")),
-        finish_reason=finish_reason_of(choice.get("finish_reason")),
+        finish_reason=chat_finish_reason(choice.get("finish_reason")),
         response_id=text_of(body.get("id")),
     )
-
-
-def finish_reason_of(value: object) -> FinishReason:
-    """Return the reason for an end; OTHER for one that this format does not have."""
-    return _FINISH_REASONS.get(value, FinishReason.OTHER) if isinstance(value, str) else FinishReason.OTHER
-
-
-def arguments_of(value: object) -> str:
-    """Return a call's arguments as JSON text; some compatible servers give the value itself."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def calls_of(value: object) -> Sequence[Mapping[str, object]]:
@@ -113,10 +87,7 @@ def calls_of(value: object) -> Sequence[Mapping[str, object]]:
     """
     if not value:
         return ()
-    calls = mappings_of(value)
-    if not isinstance(value, list) or len(calls) < len(cast("list[object]", value)):
-        raise invalid_answer("has a tool call that is no object")
-    return calls
+    return objects_of(value, "has a tool call that is no object")
 
 
 def content_of(value: object) -> str:
@@ -153,28 +124,6 @@ def reasoning_of(message: Mapping[str, object]) -> str | None:
     return text_of(message.get("reasoning")) if named is None else named
 
 
-def usage_of(value: object) -> TokenUsage:
-    """Return the token counts; this format's input count has the cached tokens in it, as ours has."""
-    usage = mapping_of(value)
-    prompt = mapping_of(usage.get("prompt_tokens_details"))
-    completion = mapping_of(usage.get("completion_tokens_details"))
-    return TokenUsage(
-        input_tokens=count_of(usage.get("prompt_tokens")),
-        output_tokens=count_of(usage.get("completion_tokens")),
-        reasoning_tokens=count_of(completion.get("reasoning_tokens")),
-        cache_read_tokens=count_of(prompt.get("cached_tokens")),
-        cache_write_tokens=count_of(prompt.get("cache_write_tokens")),
-    )
-
-
-def _check_tool_messages(request: ModelRequest) -> None:
-    for position, message in enumerate(request.messages):
-        if message.role is MessageRole.TOOL and message.tool_call_id is None:
-            raise ConfigurationError(
-                f"messages[{position}] is a TOOL message without tool_call_id; say which call it answers"
-            )
-
-
 def _with_instructions(request: ModelRequest) -> tuple[Message, ...]:
     messages = request.messages
     if request.instructions is None:
@@ -205,16 +154,10 @@ def _content(message: Message) -> str | list[dict[str, object]]:
 def _part(part: ContentPart) -> dict[str, object]:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
-    image: dict[str, object] = {"url": _address(part)}
+    image: dict[str, object] = {"url": data_url(part)}
     if part.detail is not ImageDetail.AUTO:
         image["detail"] = part.detail.value
     return {"type": "image_url", "image_url": image}
-
-
-def _address(image: ImagePart) -> str | None:
-    if image.data is None:
-        return image.url
-    return f"data:{image.mime_type};base64,{base64.b64encode(image.data).decode('ascii')}"
 
 
 def _tool_call(call: ToolCall) -> dict[str, object]:

@@ -1,107 +1,32 @@
-"""A streamed chat completion: server-sent events in, chunks out, and the whole response at the end."""
+"""A streamed chat completion: what its events mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
-from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
-from tramapy.messages import (
-    Chunk,
-    CompletedChunk,
-    FinishReason,
-    ModelResponse,
-    TextChunk,
-    TokenUsage,
-    ToolCall,
-    ToolCallChunk,
-)
-from tramapy.providers.openai_chat_codec import (
-    arguments_of,
-    calls_of,
-    content_of,
-    finish_reason_of,
-    reasoning_of,
-    refusal_of,
-    usage_of,
-)
+from tramapy.messages import Chunk, FinishReason, ModelResponse, TextChunk, TokenUsage, ToolCall
+from tramapy.providers.openai_chat_codec import calls_of, content_of, reasoning_of, refusal_of
+from tramapy.providers.stream_decoder import stream_cut
+from tramapy.wire.finish_reasons import chat_finish_reason
 from tramapy.wire.json_values import (
+    arguments_of,
     count_of,
     invalid_answer,
     mapping_of,
     mappings_of,
-    parse_object,
     text_of,
 )
-from tramapy.wire.rejection import rejection_error, rejection_in
-from tramapy.wire.sse import SseDecoder, SseEvent
+from tramapy.wire.token_counts import chat_usage
 
-__all__ = ["ChatStreamDecoder"]
-
-_EVENT_LIMIT_BYTES: Final = 4 * 1024 * 1024
-_END_MARK: Final = b"[DONE]"
+__all__ = ["ChatAnswer"]
 
 
-class ChatStreamDecoder:
-    """Assembles one streamed answer; it does no reading itself, so sync and async share it.
-
-    Args:
-        limit_bytes: How much the whole stream may hold; one event may hold 4 MiB of it.
-    """
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit_bytes = limit_bytes
-        self._read_bytes = 0
-        self._events = SseDecoder(min(limit_bytes, _EVENT_LIMIT_BYTES))
-        self._answer = _Answer()
-        self.is_ended: bool = False
-
-    def feed(self, data: bytes) -> tuple[Chunk, ...]:
-        """Take bytes of the body and return what they complete.
-
-        Raises:
-            ResponseTooLargeError: The stream or one event is over its limit.
-            ProviderError: An event is malformed, or is an error.
-        """
-        self._read_bytes += len(data)
-        if self._read_bytes > self._limit_bytes:
-            raise ResponseTooLargeError(
-                f"The provider's stream has {self._read_bytes:_} bytes or more; the limit is "
-                f"{self._limit_bytes:_}. Raise limit_bytes, or ask for less.",
-                limit_bytes=self._limit_bytes,
-                read_bytes=self._read_bytes,
-            )
-        return tuple(chunk for event in self._events.feed(data) for chunk in self._take(event))
-
-    def finish(self) -> tuple[Chunk, ...]:
-        """Return the tool calls and the whole response; call it where the body ends or `is_ended` is true.
-
-        Raises:
-            ProviderError: The stream was cut: it gave no finish reason. Retryable. Or what came is no stream.
-        """
-        if self._read_bytes and not self._answer.has_events and not self.is_ended:
-            raise invalid_answer("to a streaming request is no event stream")
-        response = self._answer.response()
-        return (*map(ToolCallChunk, response.tool_calls), CompletedChunk(response))
-
-    def _take(self, event: SseEvent) -> Iterator[Chunk]:
-        if self.is_ended:
-            return
-        if event.data.startswith(_END_MARK):
-            self.is_ended = True
-            return
-        body = parse_object(event.data)
-        rejection = rejection_in(body, is_error=event.name == "error")
-        if rejection is not None:
-            raise rejection_error("with an error in the stream", rejection, 0.0)
-        yield from self._answer.take(body)
-
-
-class _Answer:
-    """What has come of the first choice so far."""
+class ChatAnswer:
+    """What has come of the first choice so far; it ends with a finish reason, and the stream with `[DONE]`."""
 
     def __init__(self) -> None:
-        self.has_events = False
+        # usage comes after the finish reason, so no event is known to be the last
+        self.is_whole: bool = False
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._reasoning: list[str] = []
@@ -111,13 +36,14 @@ class _Answer:
         self._response_id: str | None = None
         self._finish_reason: FinishReason | None = None
 
-    def take(self, body: Mapping[str, object]) -> Iterator[Chunk]:
-        self.has_events = True
+    def take(self, kind: str, body: Mapping[str, object]) -> Iterator[Chunk]:
+        """Take a chunk, and yield the text that it brings."""
+        del kind  # this format's events have none
         self._model = self._model or text_of(body.get("model"))
         self._response_id = self._response_id or text_of(body.get("id"))
         # the last chunk has the usage and no choice; some servers send running counts before
         if mapping_of(body.get("usage")):
-            self._usage = usage_of(body.get("usage"))
+            self._usage = chat_usage(body.get("usage"))
         for choice in mappings_of(body.get("choices")):
             if not count_of(choice.get("index")):
                 yield from self._take_choice(choice)
@@ -137,15 +63,16 @@ class _Answer:
         for part in calls_of(delta.get("tool_calls")):
             self._calls.take(part)
         if self._finish_reason is None and choice.get("finish_reason") is not None:
-            self._finish_reason = finish_reason_of(choice.get("finish_reason"))
+            self._finish_reason = chat_finish_reason(choice.get("finish_reason"))
 
     def response(self) -> ModelResponse:
+        """Return the whole response.
+
+        Raises:
+            ProviderError: There was no finish reason, or a tool call has no name.
+        """
         if self._finish_reason is None:
-            raise ProviderError(
-                "The provider's stream ended before the answer did.",
-                retryable=True,
-                failure_code=ProviderFailureCode.STREAM_CUT,
-            )
+            raise stream_cut()
         return ModelResponse(
             content="".join(self._text),
             tool_calls=self._calls.whole(),

@@ -59,7 +59,7 @@ class MessagesWireFormat:
                 yield _frame("content_block_delta", {"index": index, "delta": delta})
             yield _frame("content_block_stop", {"index": index})
         end = {"stop_reason": _stop_reason(response), "stop_sequence": None}
-        counts = {"output_tokens": usage["output_tokens"]}
+        counts = {name: count for name, count in usage.items() if name.startswith("output_tokens")}
         yield _frame("message_delta", {"delta": end, "usage": counts}, is_terminal=True)
         yield _frame("message_stop", {}, is_terminal=True)
 
@@ -152,6 +152,7 @@ def _usage(usage: TokenUsage) -> dict[str, object]:
         output_tokens=usage.output_tokens or 0,
         cache_read_input_tokens=usage.cache_read_tokens,
         cache_creation_input_tokens=usage.cache_write_tokens,
+        output_tokens_details=without_none(thinking_tokens=usage.reasoning_tokens) or None,
     )
 
 

@@ -1,1 +1,1 @@
-"""What every vendor's HTTP format has in common: event streams, JSON without trust, refusals, the HTTP library."""
+"""What vendors' HTTP formats say and have in common: events, JSON without trust, words, the HTTP library."""

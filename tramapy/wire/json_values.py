@@ -10,7 +10,18 @@ from typing import Final, cast
 from tramapy.errors import ProviderError, ProviderFailureCode
 from tramapy.values import MOST
 
-__all__ = ["count_of", "invalid_answer", "mapping_of", "mappings_of", "parse_object", "text_of"]
+__all__ = [
+    "arguments_of",
+    "count_of",
+    "invalid_answer",
+    "json_text_of",
+    "mapping_of",
+    "mappings_of",
+    "objects_of",
+    "parse_object",
+    "required_text",
+    "text_of",
+]
 
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
 
@@ -53,6 +64,53 @@ def mappings_of(value: object) -> Sequence[Mapping[str, object]]:
         for item in cast("list[object]", value)
         if isinstance(item, Mapping)
     ]
+
+
+def objects_of(value: object, complaint: str) -> Sequence[Mapping[str, object]]:
+    """Return an array that holds nothing but objects.
+
+    Raises:
+        ProviderError: It is something else: what is passed over would be lost in silence.
+    """
+    objects = mappings_of(value)
+    if not isinstance(value, list) or len(objects) < len(cast("list[object]", value)):
+        raise invalid_answer(complaint)
+    return objects
+
+
+def required_text(value: object, complaint: str) -> str:
+    """Return a string.
+
+    Raises:
+        ProviderError: It is none.
+    """
+    if not isinstance(value, str):
+        raise invalid_answer(complaint)
+    return value
+
+
+def arguments_of(value: object) -> str:
+    """Return a call's arguments as JSON text; some servers give the value itself.
+
+    Raises:
+        ProviderError: It nests too deeply to be written.
+    """
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json_text_of(value)
+
+
+def json_text_of(value: object) -> str:
+    """Write a value that was parsed as JSON text again.
+
+    Raises:
+        ProviderError: It nests too deeply to be written.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        failure = invalid_answer("nests too deeply")
+    raise failure
 
 
 def text_of(value: object) -> str | None:

@@ -11,7 +11,7 @@ from tramapy.errors import ProviderError, ProviderFailureCode
 from tramapy.resilience.retry_after import retry_after_from_headers
 from tramapy.wire.json_values import mapping_of, text_of
 
-__all__ = ["Rejection", "rejection_error", "rejection_in"]
+__all__ = ["Rejection", "rejection_error", "rejection_in", "rejection_under"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,37 @@ _STATUS_BY_WORD: Final = {
     "not_found_error": 404,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
+    # the messages format
+    "billing_error": 402,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    # a failed response
+    "invalid_prompt": 400,
+    "data_residency_mismatch": 400,
+    "invalid_image": 400,
+    "invalid_image_format": 400,
+    "invalid_base64_image": 400,
+    "invalid_image_url": 400,
+    "invalid_image_mode": 400,
+    "image_too_large": 400,
+    "image_too_small": 400,
+    "image_parse_error": 400,
+    "image_file_too_large": 400,
+    "image_file_not_found": 400,
+    "unsupported_image_media_type": 400,
+    "empty_image_file": 400,
+    "failed_to_download_image": 400,
 }
+
+_FILTER_WORDS: Final = (
+    "content_filter",
+    "content_policy_violation",
+    "image_content_policy_violation",
+    "bio_policy",
+    "misalignment_policy_violation",
+)
 
 _SHOULD_RETRY: Final = {"true": True, "false": False}
 
@@ -116,11 +146,25 @@ def rejection_in(body: Mapping[str, object], *, is_error: bool = False) -> Rejec
     error = body.get("error")
     if not error and not is_error:
         return None
-    detail = mapping_of(error) or (body if is_error else {})
-    raw_code = detail.get("code")
-    code = str(raw_code) if isinstance(raw_code, (str, int)) else None
-    error_type = text_of(detail.get("type"))
+    code, error_type = _words_of(mapping_of(error) or (body if is_error else {}))
     return Rejection(status=_status_of(code, error_type), code=code, error_type=error_type)
+
+
+def rejection_under(status: int, body: object, headers: Mapping[str, str]) -> Rejection:
+    """Return the refusal that came under an error status, which stands whatever its body says.
+
+    Args:
+        status: The HTTP status.
+        body: The parsed body, or its `error` object alone, as some SDKs keep it; anything else says nothing.
+        headers: Of the response.
+    """
+    code, error_type = _words_of(mapping_of(mapping_of(body).get("error")) or mapping_of(body))
+    return Rejection(status=status, code=code, error_type=error_type, headers=headers)
+
+
+def _words_of(detail: Mapping[str, object]) -> tuple[str | None, str | None]:
+    raw_code = detail.get("code")
+    return str(raw_code) if isinstance(raw_code, (str, int)) else None, text_of(detail.get("type"))
 
 
 def _status_of(code: str | None, error_type: str | None) -> int:
@@ -133,7 +177,7 @@ def _status_of(code: str | None, error_type: str | None) -> int:
 def _verdict(rejection: Rejection) -> _Verdict:
     if rejection.names("insufficient_quota"):
         return _QUOTA
-    if rejection.names("content_filter"):
+    if rejection.names(*_FILTER_WORDS):
         return _FILTERED
     default = _PROVIDER_FAULT if rejection.status >= 500 else _CALLER_FAULT
     verdict = _BY_STATUS.get(rejection.status, default)

@@ -1,4 +1,4 @@
-"""Time, and connections: no answer of a chat provider takes longer than it may, or leaves one open."""
+"""Time, and connections: no answer of a provider takes longer than it may, or leaves one open."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ import httpx2
 import openai
 import pytest
 
-from tests.providers.worlds import API_KEY, HELLO, World, complete, stream
+from tests.providers.worlds import API_KEY, FORMATS, HELLO, Format, World, complete, every_format, stream
 from tramapy.errors import (
     ProviderError,
     ProviderTimeoutError,
 )
+from tramapy.hooks.provider import Provider
 from tramapy.messages import (
     TextChunk,
 )
-from tramapy.providers.openai_chat import AsyncOpenAIChatProvider, OpenAIChatProvider
+from tramapy.providers.openai_chat import AsyncOpenAIChatProvider
 from tramapy.testing import (
     FakeClock,
     Gate,
@@ -71,11 +72,11 @@ def test_consumers_own_time_does_not_count(world: World) -> None:
     clock = FakeClock()
     request = HELLO.replace(timeout_s=30.0)
     gates = [Gate()]
-    fault = SlowAnswer(gate=gates[0], answer="one two three", after_events=2)
+    fault = SlowAnswer(gate=gates[0], answer="one two three", after_events=world.wire.events_to_text)
 
     async def slow_consumer(provider: Any) -> list[str]:
         seen: list[str] = []
-        if isinstance(provider, OpenAIChatProvider):
+        if isinstance(provider, Provider):
             for chunk in provider.stream(request):
                 seen.append(type(chunk).__name__)
                 clock.advance(100.0)
@@ -94,10 +95,10 @@ def test_consumers_own_time_does_not_count(world: World) -> None:
 
 
 def test_stream_left_early_closes_its_connection(world: World) -> None:
-    fault = SlowAnswer(gate=Gate(), answer="one two three", after_events=2)
+    fault = SlowAnswer(gate=Gate(), answer="one two three", after_events=world.wire.events_to_text)
 
     async def leave(provider: Any) -> object:
-        if isinstance(provider, OpenAIChatProvider):
+        if isinstance(provider, Provider):
             chunks = provider.stream(HELLO)
             first = next(chunks)
             chunks.close()
@@ -115,10 +116,10 @@ def test_stream_left_early_closes_its_connection(world: World) -> None:
 
 
 def test_stream_that_is_dropped_closes_its_connection(world: World) -> None:
-    fault = SlowAnswer(gate=Gate(), answer="one two three", after_events=2)
+    fault = SlowAnswer(gate=Gate(), answer="one two three", after_events=world.wire.events_to_text)
 
     async def drop(provider: Any) -> None:
-        if isinstance(provider, OpenAIChatProvider):
+        if isinstance(provider, Provider):
             next(provider.stream(HELLO))
             gc.collect()
             return
@@ -138,7 +139,7 @@ def test_stream_that_is_dropped_closes_its_connection(world: World) -> None:
 
 def test_stream_that_nobody_reads_sends_nothing(world: World) -> None:
     async def open_and_close(provider: Any) -> None:
-        if isinstance(provider, OpenAIChatProvider):
+        if isinstance(provider, Provider):
             provider.stream(HELLO).close()
         else:
             await provider.astream(HELLO).aclose()
@@ -150,18 +151,19 @@ def test_stream_that_nobody_reads_sends_nothing(world: World) -> None:
 
 @plain_and_stream
 @pytest.mark.parametrize("after_events", [None, 1], ids=["before", "within"])
+@every_format
 @pytest.mark.anyio
 async def test_cancellation_passes_and_closes_the_connection(
-    is_stream: bool, after_events: int | None
+    wire: Format, is_stream: bool, after_events: int | None
 ) -> None:
     gate = Gate()
     with ScriptedServer([SlowAnswer(gate=gate, after_events=after_events)]) as server:
-        async with openai.AsyncOpenAI(
-            base_url=server.base_url,
+        async with wire.async_client(
+            base_url=wire.base_url(server),
             api_key=API_KEY,
             http_client=httpx2.AsyncClient(verify=False, timeout=60),
         ) as client:
-            provider = AsyncOpenAIChatProvider(client)
+            provider = wire.async_provider(client)
             async with anyio.create_task_group() as group:
                 group.start_soon(complete if not is_stream else stream, provider, HELLO)
                 await anyio.to_thread.run_sync(gate.wait_until_reached)
@@ -212,7 +214,9 @@ def test_connection_serves_again_after_an_answer(world: World) -> None:
         assert server.connection_count == 1
 
 
-@pytest.mark.parametrize("world", [World("asyncio"), World("trio")], ids=["asyncio", "trio"])
+@pytest.mark.parametrize(
+    "world", [World(name, wire) for wire in FORMATS for name in ("asyncio", "trio")], ids=repr
+)
 def test_connection_serves_again_after_a_whole_stream(world: World) -> None:
     with ScriptedServer(["one", "two"]) as server:
         world.ask(

@@ -1,4 +1,4 @@
-"""`FailureMapper`: what the SDK and its HTTP library raise, where no server can make them raise it."""
+"""`FailureMapper`: what SDKs and their HTTP library raise, where no server can make them raise it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ import concurrent.futures
 import ssl
 from typing import Any, cast
 
+import anthropic
 import anyio
 import httpx2
 import openai
 import pytest
 
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError, ResponseTooLargeError
-from tramapy.providers.openai_errors import FailureMapper
+from tramapy.providers.anthropic_sdk import ANTHROPIC
+from tramapy.providers.openai_sdk import OPENAI
+from tramapy.providers.sdk_failures import FailureMapper
 from tramapy.wire.http_library import HttpLibrary
 
 Code = ProviderFailureCode
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/secret")
 RESPONSE = httpx2.Response(200, request=REQUEST)
 
-MAPPER = FailureMapper(cast("HttpLibrary", httpx2))
+MAPPER = FailureMapper(cast("HttpLibrary", httpx2), OPENAI.errors)
+ANTHROPIC_MAPPER = FailureMapper(cast("HttpLibrary", httpx2), ANTHROPIC.errors)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +59,44 @@ def test_known_error_becomes_a_provider_error_of_fixed_words(
     )
     assert "secret" not in str(mapped)
     assert isinstance(mapped, ProviderTimeoutError) == (code is Code.TIMEOUT)
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable", "counts_on_breaker", "code"),
+    [
+        (anthropic.APITimeoutError(REQUEST), True, True, Code.TIMEOUT),
+        (anthropic.APIConnectionError(message="secret", request=REQUEST), True, True, Code.CONNECTION_FAILED),
+        (anthropic.APIResponseValidationError(RESPONSE, "secret"), False, True, Code.INVALID_RESPONSE),
+        (anthropic.APIError("secret", REQUEST, body=None), False, False, Code.UNEXPECTED_FAILURE),
+        (anthropic.AnthropicError("secret"), False, False, Code.UNEXPECTED_FAILURE),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_errors_of_the_other_sdk_mean_the_same(
+    error: Exception, retryable: bool, counts_on_breaker: bool, code: Code
+) -> None:
+    mapped = ANTHROPIC_MAPPER.provider_error(error, 0.0)
+
+    assert (mapped.retryable, mapped.counts_on_breaker, mapped.failure_code) == (
+        retryable,
+        counts_on_breaker,
+        code,
+    )
+    assert "secret" not in str(mapped)
+
+
+@pytest.mark.parametrize(
+    "body", [None, "secret", ["secret"], {"error": "secret"}, {"error": {"type": 7}}, {}]
+)
+def test_status_stands_whatever_the_body_is(body: object) -> None:
+    response = httpx2.Response(503, request=REQUEST)
+    for mapper, error in (
+        (MAPPER, openai.InternalServerError("secret", response=response, body=body)),
+        (ANTHROPIC_MAPPER, anthropic.InternalServerError("secret", response=response, body=body)),
+    ):
+        mapped = mapper.provider_error(error, 0.0)
+        assert (mapped.status_code, mapped.retryable) == (503, True)
+        assert "secret" not in str(mapped)
 
 
 def test_error_of_our_own_is_stripped_of_what_it_was_raised_with() -> None:

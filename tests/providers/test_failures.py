@@ -1,22 +1,21 @@
-"""What each failure of a chat provider means, by the table, over the real SDK and a scripted server."""
+"""What each failure of a provider means, by the table, over the real SDKs and a scripted server."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
 
 import anyio
 import anyio.to_thread
-import openai
 import pytest
 
-from tests.providers.worlds import API_KEY, HELLO, World
+from tests.providers.worlds import API_KEY, HELLO, MESSAGES, World
 from tramapy.errors import (
     ProviderError,
     ProviderFailureCode,
     ResponseTooLargeError,
 )
-from tramapy.providers.openai_chat import AsyncOpenAIChatProvider, OpenAIChatProvider
 from tramapy.testing import (
     ConnectionReset,
     CutStream,
@@ -111,6 +110,8 @@ def test_rejection_means_what_the_table_says(
     counts_on_breaker: bool,
     code: Code,
 ) -> None:
+    if world.wire is MESSAGES and fault.code is not None:
+        fault = replace(fault, error_type=fault.code)  # its errors have no code
     error = world.failure(fault, is_stream=is_stream)
 
     assert (error.retryable, error.counts_on_breaker, error.failure_code) == (
@@ -183,7 +184,7 @@ BROKEN: dict[str, tuple[ScriptedAnswer, bool, bool, bool, Code]] = {
     ),
     "error-in-the-stream": (MidStreamError(), True, True, True, Code.HTTP_REJECTED),
     "quota-in-the-stream": (
-        MidStreamError(detail=ErrorDetail(code="insufficient_quota")),
+        MidStreamError(detail=ErrorDetail(code="insufficient_quota", error_type="insufficient_quota")),
         True,
         False,
         False,
@@ -302,17 +303,24 @@ def test_oversized_rejection_is_not_read_to_its_end(world: World, is_stream: boo
         server.wait_for_abandoned(1)
 
 
+@pytest.mark.parametrize("world", [World("sync"), World("asyncio"), World("trio")], ids=repr)
 def test_defect_passes_as_it_is(world: World) -> None:
-    client: Any = (
-        openai.OpenAI(api_key=API_KEY) if world.name == "sync" else openai.AsyncOpenAI(api_key=API_KEY)
-    )
+    kind = world.wire.client if world.name == "sync" else world.wire.async_client
+    client: Any = kind(api_key=API_KEY)
 
     async def ask() -> object:
         if world.name == "sync":
             client.close()
-            return OpenAIChatProvider(client).complete(HELLO)
+            return world.wire.provider(client).complete(HELLO)
         await client.close()
-        return await AsyncOpenAIChatProvider(client).acomplete(HELLO)
+        return await world.wire.async_provider(client).acomplete(HELLO)
 
     with pytest.raises(RuntimeError, match="has been closed"):
         anyio.run(ask, backend="asyncio" if world.name == "sync" else world.name)
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "stream"])
+def test_a_rejection_with_a_header_beyond_ascii_keeps_its_status(world: World, *, is_stream: bool) -> None:
+    rejection = HttpRejection(status=503, headers={"Retry-After": "7", "X-Server": "caf\u00e9"})
+    error = world.failure(rejection, is_stream=is_stream)
+    assert (error.status_code, error.retryable, error.retry_after_s) == (503, True, 7.0)

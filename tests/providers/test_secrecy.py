@@ -1,6 +1,8 @@
-"""No error of a chat provider holds what was sent or read."""
+"""No error of a provider holds what was sent or read."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -55,6 +57,23 @@ LEAKY: dict[str, tuple[ScriptedAnswer, bool]] = {
         RawBody(body={"choices": [{"message": {"tool_calls": [{"function": {"arguments": BODY}}]}}]}),
         False,
     ),
+    "nameless-call-item": (
+        RawBody(body={"output": [{"type": "function_call", "arguments": BODY}]}),
+        False,
+    ),
+    "nameless-call-block": (
+        RawBody(body={"content": [{"type": "tool_use", "input": {"x": BODY}}]}),
+        False,
+    ),
+    "nameless-call-in-the-stream": (
+        RawBody(
+            body=b'data: {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use"}}\n\n'
+            b'data: {"type": "response.failed", "response": {"error": {"message": "'
+            + BODY.encode()
+            + b'"}}}\n\n'
+        ),
+        True,
+    ),
     "oversized": (RawBody(body={"x": BODY * 10_000}), False),
     "error-in-the-stream": (MidStreamError(detail=ErrorDetail(message=BODY, code=BODY), answer=BODY), True),
     "malformed-event": (MalformedStream(data=f"data: {BODY}\n\n".encode(), answer=BODY), True),
@@ -69,6 +88,8 @@ LEAKY: dict[str, tuple[ScriptedAnswer, bool]] = {
 
 @pytest.mark.parametrize(("fault", "is_stream"), LEAKY.values(), ids=LEAKY.keys())
 def test_no_error_holds_what_was_sent_or_read(world: World, fault: ScriptedAnswer, is_stream: bool) -> None:
+    if isinstance(fault, (ConnectionReset, SlowAnswer)) and is_stream:
+        fault = replace(fault, after_events=world.wire.events_to_text)
     request = ModelRequest(
         model="m",
         messages=(Message.user(PROMPT),),

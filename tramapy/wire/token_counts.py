@@ -1,0 +1,52 @@
+"""Token counts from the usage of each wire format, all in the meaning of `TokenUsage`."""
+
+from __future__ import annotations
+
+from tramapy.messages import TokenUsage
+from tramapy.wire.json_values import count_of, mapping_of
+
+__all__ = ["chat_usage", "messages_usage", "responses_usage"]
+
+
+def chat_usage(value: object) -> TokenUsage:
+    """Read the usage of a chat completion; its input count has the cached tokens in it, as ours has."""
+    usage = mapping_of(value)
+    prompt = mapping_of(usage.get("prompt_tokens_details"))
+    completion = mapping_of(usage.get("completion_tokens_details"))
+    return TokenUsage(
+        input_tokens=count_of(usage.get("prompt_tokens")),
+        output_tokens=count_of(usage.get("completion_tokens")),
+        reasoning_tokens=count_of(completion.get("reasoning_tokens")),
+        cache_read_tokens=count_of(prompt.get("cached_tokens")),
+        cache_write_tokens=count_of(prompt.get("cache_write_tokens")),
+    )
+
+
+def responses_usage(value: object) -> TokenUsage:
+    """Read the usage of a response; its input count has the cached tokens in it, as ours has."""
+    usage = mapping_of(value)
+    given = mapping_of(usage.get("input_tokens_details"))
+    made = mapping_of(usage.get("output_tokens_details"))
+    return TokenUsage(
+        input_tokens=count_of(usage.get("input_tokens")),
+        output_tokens=count_of(usage.get("output_tokens")),
+        reasoning_tokens=count_of(made.get("reasoning_tokens")),
+        cache_read_tokens=count_of(given.get("cached_tokens")),
+        cache_write_tokens=count_of(given.get("cache_write_tokens")),
+    )
+
+
+def messages_usage(value: object) -> TokenUsage:
+    """Read the usage of a message; its input count leaves cached tokens out, so they are added."""
+    usage = mapping_of(value)
+    made = mapping_of(usage.get("output_tokens_details"))
+    uncached = count_of(usage.get("input_tokens"))
+    read = count_of(usage.get("cache_read_input_tokens"))
+    written = count_of(usage.get("cache_creation_input_tokens"))
+    return TokenUsage(
+        input_tokens=None if uncached is None else count_of(uncached + (read or 0) + (written or 0)),
+        output_tokens=count_of(usage.get("output_tokens")),
+        reasoning_tokens=count_of(made.get("thinking_tokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
