@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any, get_type_hints
 
@@ -15,8 +16,14 @@ from tramapy import CATALOGUE, CallOptions, PipelineSettings, ProviderError, Tra
 from tramapy.engine import inspection
 from tramapy.engine.reporting import failure_kind
 from tramapy.hooks.event_page import render_event_page
+from tramapy.messages import FinishReason
 from tramapy.resilience.breaker import counts
 from tramapy.resilience.retry import is_retryable
+from tramapy.wire.finish_reasons import (
+    chat_finish_reason,
+    messages_finish_reason,
+    responses_finish_reason,
+)
 
 SAMPLES: dict[type[TramapyError], TramapyError] = {
     errors.ConfigurationError: errors.ConfigurationError("x"),
@@ -138,3 +145,36 @@ def test_names_that_the_tramai_page_gives_exist() -> None:
     for row in rows:
         for name in re.findall(r"`([A-Z]\w+)\b", row[1]):
             assert name in known | {"None"}, f"{name} is not exported"
+
+
+def test_the_providers_page_lists_every_provider_and_option() -> None:
+    page = DOCS / "providers.md"
+    listed = {_code(row[0]) for row in table_rows(page, "Class")}
+    assert listed == set(tramapy.providers.__all__) - {"ThreadedProvider"}
+    options = {_code(row[0]) for row in table_rows(page, "Option")}
+    taken = {
+        name
+        for provider in listed
+        for name in inspect.signature(getattr(tramapy.providers, provider)).parameters
+    }
+    assert options == taken - {"client"}
+
+
+def test_the_providers_page_says_how_each_finish_reason_is_worded() -> None:
+    rows = table_rows(DOCS / "providers.md", "`finish_reason`")
+    assert [_code(row[0]) for row in rows] == [reason.name for reason in FinishReason]
+    for reason, chat, responses, messages in rows[:-1]:
+        expected = FinishReason[_code(reason)]
+        assert {chat_finish_reason(word) for word in _words(chat)} == {expected}
+        assert {messages_finish_reason(word) for word in _words(messages)} == {expected}
+        found = {
+            responses_finish_reason(word, None, has_tool_calls="with a call" in responses)
+            if word == "completed"
+            else responses_finish_reason("incomplete", word, has_tool_calls=False)
+            for word in _words(responses)
+        }
+        assert found == {expected}
+
+
+def _words(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)
