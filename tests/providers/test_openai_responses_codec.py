@@ -42,8 +42,8 @@ def encoded(*messages: Message, **fields: Any) -> dict[str, Any]:
         (Message.assistant("a", tool_calls=[CALL]), [{"role": "assistant", "content": "a"}, CALL_ITEM]),
         (Message.assistant(tool_calls=[CALL]), [CALL_ITEM]),
         (
-            Message.assistant().replace(content_parts=[TextPart("a")]),
-            [{"role": "assistant", "content": [{"type": "output_text", "text": "a"}]}],
+            Message.assistant().replace(content_parts=[TextPart("a"), TextPart("b")]),
+            [{"role": "assistant", "content": "ab"}],
         ),
         (
             Message.tool("t", tool_call_id="c1", tool_name="search"),

@@ -150,9 +150,10 @@ def _items(message: Message) -> Iterator[dict[str, object]]:
             "output": _content(message),
         }
         return
-    content = _content(message)
+    is_assistant = message.role is MessageRole.ASSISTANT
+    content = _text(message) if is_assistant else _content(message)
     # an assistant's turn without text is its tool calls alone
-    if content or message.role is not MessageRole.ASSISTANT:
+    if content or not is_assistant:
         yield {"role": message.role.value, "content": content}
     for call in message.tool_calls:
         yield {
@@ -163,16 +164,23 @@ def _items(message: Message) -> Iterator[dict[str, object]]:
         }
 
 
+def _text(message: Message) -> str:
+    """Return an assistant's text in one piece: as parts, this format takes only what it has sent itself."""
+    parts = message.content_parts
+    if parts is None:
+        return message.content
+    return "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
 def _content(message: Message) -> str | list[dict[str, object]]:
     if message.content_parts is None:
         return message.content
-    text_kind = "output_text" if message.role is MessageRole.ASSISTANT else "input_text"
-    return [_part(part, text_kind) for part in message.content_parts]
+    return [_part(part) for part in message.content_parts]
 
 
-def _part(part: ContentPart, text_kind: str) -> dict[str, object]:
+def _part(part: ContentPart) -> dict[str, object]:
     if isinstance(part, TextPart):
-        return {"type": text_kind, "text": part.text}
+        return {"type": "input_text", "text": part.text}
     return {"type": "input_image", "image_url": data_url(part), "detail": part.detail.value}
 
 
