@@ -303,7 +303,6 @@ def test_oversized_rejection_is_not_read_to_its_end(world: World, is_stream: boo
         server.wait_for_abandoned(1)
 
 
-@pytest.mark.parametrize("world", [World("sync"), World("asyncio"), World("trio")], ids=repr)
 def test_defect_passes_as_it_is(world: World) -> None:
     kind = world.wire.client if world.name == "sync" else world.wire.async_client
     client: Any = kind(api_key=API_KEY)

@@ -129,3 +129,36 @@ def test_cancellation_and_defect_pass(error: Exception) -> None:
     with pytest.raises(type(error)) as caught:
         MAPPER.provider_error(error, 0.0)
     assert caught.value is error
+
+
+def _wrapped(cause: Exception) -> Exception:
+    """Return a cause as an SDK wraps it."""
+    error = anthropic.APIConnectionError(request=REQUEST)
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize("cause", [RuntimeError("a defect"), concurrent.futures.CancelledError()])
+def test_defect_that_the_sdk_calls_a_lost_connection_passes(cause: Exception) -> None:
+    with pytest.raises(type(cause)) as caught:
+        ANTHROPIC_MAPPER.provider_error(_wrapped(cause), 0.0)
+    assert caught.value is cause
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"),
+    [
+        (httpx2.ConnectError("secret"), Code.CONNECTION_FAILED),
+        (ssl.SSLError("secret"), Code.CONNECTION_FAILED),
+        (anyio.EndOfStream("secret"), Code.CONNECTION_FAILED),
+        (UnicodeEncodeError("utf-8", "secret\ud800", 6, 7, "x"), Code.UNEXPECTED_FAILURE),
+        (ResponseTooLargeError("x", limit_bytes=1, read_bytes=2), Code.INVALID_RESPONSE),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_lost_connection_is_one_and_our_own_error_stays(cause: Exception, code: Code) -> None:
+    mapped = ANTHROPIC_MAPPER.provider_error(_wrapped(cause), 0.0)
+
+    assert mapped.failure_code is code
+    assert (mapped.__cause__, mapped.__context__) == (None, None)
+    assert "secret" not in str(mapped)

@@ -7,7 +7,7 @@ ever gets into a message: it names the SDK's error class and the status, and say
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import anyio
 
@@ -78,6 +78,10 @@ class FailureMapper:
             error.__context__ = error.__cause__ = None
             return error.with_traceback(None)
         if isinstance(error, self._errors.base):
+            cause = error.__cause__
+            if isinstance(error, self._errors.connection) and self._is_foreign(cause):
+                # some SDKs call whatever their HTTP client raises a lost connection
+                return self.provider_error(cause, now_epoch_s, transport_code)
             return self._sdk_error(error, now_epoch_s)
         if isinstance(error, (self._library.TimeoutException, TimeoutError)):
             return ProviderTimeoutError(f"The provider took too long ({name}).")
@@ -94,6 +98,12 @@ class FailureMapper:
         if isinstance(error, UnicodeEncodeError):
             return _failure("The request has text that is no Unicode: a lone surrogate. Remove it.")
         raise error
+
+    def _is_foreign(self, cause: BaseException | None) -> TypeGuard[Exception]:
+        """Tell whether an error is none of a connection's."""
+        return isinstance(cause, Exception) and not isinstance(
+            cause, (self._library.RequestError, OSError, self._errors.base, *_ANYIO_ERRORS)
+        )
 
     def _sdk_error(self, error: Exception, now_epoch_s: float) -> ProviderError:
         name = type(error).__name__
