@@ -6,13 +6,14 @@ import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.view import CONTEXT_LENGTH, View
 from tramapy.hooks.dlp import DlpContentType
 
 __all__ = [
+    "ANY_CASE",
     "Check",
     "Cut",
     "Gate",
@@ -20,6 +21,7 @@ __all__ = [
     "Search",
     "always",
     "cut_at",
+    "either_case",
     "has_context",
     "holds",
     "holds_numbers",
@@ -28,6 +30,9 @@ __all__ = [
     "literals",
     "words",
 ]
+
+ANY_CASE: Final = re.IGNORECASE | re.ASCII
+"""For words; without ASCII, a `k` would also match the sign for Kelvin, which no stream holds back."""
 
 
 class Cut(NamedTuple):
@@ -154,3 +159,10 @@ def cut_at(text: str, pattern: re.Pattern[str], place: int, check: Check | None)
         return ()
     group = pattern.groupindex.get("cut", 0)
     return (Cut(*match.span(group)),) if check is None or check(match.group(group)) else ()
+
+
+def either_case(word: str) -> str:
+    """Write a word for our dialect, where a part of a pattern cannot ignore case."""
+    return "".join(
+        f"[{letter}{letter.upper()}]" if letter.isalpha() else re.escape(letter) for letter in word
+    )

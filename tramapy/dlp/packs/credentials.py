@@ -1,0 +1,141 @@
+"""Rules for credentials where a protocol puts them: headers and URLs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tramapy.dlp.checks import is_basic_credential, is_mixed, is_placeholder
+from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, holds, literals, words
+from tramapy.dlp.packs.run import Run
+from tramapy.dlp.packs.search_words import holds_word
+from tramapy.dlp.view import View
+
+__all__ = ["RULES"]
+
+_FREE = r"(?<![0-9A-Za-z])"
+_BEARER = re.compile(
+    rf"{_FREE}(?:bearer(?:[ \t]{{1,4}}|[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?)"
+    rf"|authorization[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?(?:(?:token|apikey|oauth)[ \t]{{1,4}})?)"
+    rf"(?P<cut>[0-9A-Za-z._~+/-]{{16,}}={{0,2}})",
+    ANY_CASE,
+)
+_BASIC = re.compile(rf"{_FREE}basic[ \t]{{1,4}}(?P<cut>[0-9A-Za-z+/]{{8,}}={{0,2}})", ANY_CASE)
+
+
+def _is_bearer(value: str) -> bool:
+    return not is_placeholder(value) and is_mixed(value)
+
+
+_URL_PASSWORD = re.compile(
+    r"://[^\s/?#:\"'<>]{0,128}:(?P<cut>[^\s/\"'<>]{1,256})@(?=[0-9A-Za-z\[_-])", re.IGNORECASE
+)
+
+
+def _is_url_password(value: str) -> bool:
+    return not is_placeholder(value) or value.lower() in ("password", "secret", "pass")
+
+
+_URL_KEY_NAMES = (
+    r"(?:[a-z]{0,12}[_-]?api[_-]?key|x-api-key|[a-z]{0,12}[_-]?token|auth|key|sig|signature|x-amz-signature|"
+    r"(?:client[_-]?)?secret|password|passwd|pwd|code|access[_-]?key)"
+)
+_URL_KEY_START = re.compile(rf"[?&]{_URL_KEY_NAMES}=", ANY_CASE)
+_URL_CHARACTER = r"[^\s&#\"'<>`)\]}]"
+_URL_KEY_END = "".join(
+    rf"(?<={end}=)|"
+    for end in ("key", "token", "auth", "sig", "signature", "secret", "password", "passwd", "pwd", "code")
+).rstrip("|")
+_URL_KEY_MARKS = tuple(
+    re.compile(rf"{mark}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})(?={_URL_CHARACTER}{{8}})", ANY_CASE)
+    for mark in (r"\?", "&")
+)
+_LONGEST_URL_KEY_NAME = 48
+_URL_VALUE = re.compile(rf"{_URL_CHARACTER}*")
+_SHORTEST_URL_KEY = 8
+_LONGEST_URL_KEY = 512
+_URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>{_URL_CHARACTER}{{8,512}})(?!{_URL_CHARACTER})"
+
+
+def _holds_query(view: View) -> bool:
+    part = view.part
+    return "=" in part and ("?" in part or "&" in part)
+
+
+def _url_keys(view: View) -> Iterator[Cut]:
+    text = view.text
+    for mark, pattern in zip(("?", "&"), _URL_KEY_MARKS, strict=True):
+        if mark not in view.part:
+            continue
+        run = Run(_URL_VALUE, text)
+        for found in view.matches(pattern, _LONGEST_URL_KEY_NAME):
+            match = _URL_KEY_START.match(text, found.start())
+            if match is None:
+                continue
+            start = match.end()
+            run.reach(start)
+            if _SHORTEST_URL_KEY <= run.end - start <= _LONGEST_URL_KEY and _is_url_key(
+                match.group()[1:-1].lower(), text[start : run.end]
+            ):
+                yield Cut(start, run.end)
+
+
+def _is_url_key(name: str, value: str) -> bool:
+    if is_placeholder(value) or value.isdigit():
+        return False
+    if name in ("key", "code", "auth"):
+        return len(value) >= 16 and is_mixed(value)
+    return "pass" in name or "pwd" in name or is_mixed(value)
+
+
+RULES = (
+    PackRule(
+        id="bearer_token",
+        title="Bearer tokens",
+        source="RFC 6750",
+        pattern=_BEARER.pattern,
+        replacement="[REDACTED:bearer_token]",
+        search=words(("bearer", "authorization"), _BEARER, _is_bearer),
+        gate=holds_word("bearer", "authorization"),
+        hint=r"(?i:bearer|authorization)[\"' \t:=]",
+        held=rf"""(?:{either_case("bearer")}|{either_case("authorization")})["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?"""
+        rf"""(?:(?:{either_case("token")}|{either_case("apikey")}|{either_case("oauth")})[ \t]{{1,4}})?"""
+        rf"""[0-9A-Za-z._~+/=\-]{{16,}}""",
+        body=re.compile(r"[0-9A-Za-z._~+/-]*={0,2}"),
+    ),
+    PackRule(
+        id="basic_auth",
+        title="Basic credentials",
+        source="RFC 7617",
+        pattern=_BASIC.pattern,
+        replacement="[REDACTED:basic_auth]",
+        search=words(("basic",), _BASIC, is_basic_credential),
+        gate=holds_word("basic"),
+        hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}",
+        held=rf"{either_case('basic')}[ \t]{{0,4}}[0-9A-Za-z+/=]{{8,}}",
+        body=re.compile(r"[0-9A-Za-z+/]*={0,2}"),
+    ),
+    PackRule(
+        id="url_password",
+        title="Passwords in URLs",
+        source="RFC 3986, 3.2.1",
+        pattern=_URL_PASSWORD.pattern,
+        replacement="[REDACTED:url_password]",
+        search=literals(("://",), _URL_PASSWORD, _is_url_password),
+        gate=holds("@"),
+        hint=r"://[^ \n\r\t/?#:\"'<>]{0,128}:",
+        held=r"""://[^\s/?#:"'<>]*:[^\s/"'<>]*@[^\s/"'<>]*""",
+    ),
+    PackRule(
+        id="url_key",
+        title="Keys and tokens in the query of an URL",
+        source="OWASP, information exposure through query strings",
+        pattern=_URL_KEY,
+        replacement="[REDACTED:url_key]",
+        search=_url_keys,
+        gate=_holds_query,
+        hint=rf"[?&](?i:{_URL_KEY_NAMES})=",
+        held=r"""[?&][A-Za-z_\-]{1,40}=[^\s&#"'<>`)\]}]{8,}""",
+        is_checked=False,
+    ),
+)

@@ -1,0 +1,168 @@
+"""Rules for values of any form behind a telling name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tramapy.dlp.checks import SHORTEST_PASSWORD, SHORTEST_SECRET, is_mixed, is_password, is_secret
+from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
+from tramapy.dlp.packs.run import Run
+from tramapy.dlp.packs.search_words import holds_word
+from tramapy.dlp.view import View
+
+__all__ = ["RULES", "held_name"]
+
+_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "passwort", "pwd", "pass")
+_OF_ANOTHER_KIND = (
+    r"(?:[_-]?(?:names?|ids?|type|counts?|len(?:gth)?|size|limits?|max|min|url|uri|path|file|dir|ttl|expir\w*|exp|field|label|"
+    r"hints?|policy|arn|version|env|var(?:iable)?|ref(?:erence)?|error|status|usage|budget|used|index|format|prefix|suffix|"
+    r"manager|store|provider|endpoint|mask\w*|reset\w*|strength|rules?|regex|pattern|column|input|prompt|placeholder|class|"
+    r"required|enabled|valid\w*)(?![a-z0-9]))"
+)
+_SEPARATOR = (
+    r"(?:[\"'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"
+    r"[ \t]{0,2}=(?!=)|:)"
+    r"[*_]{0,2}[ \t]{0,4}"
+    r"|[ \t]{1,3}is[ \t]{0,3}:?[ \t]{1,3}|[ \t]{1,3}(?:to|=)[ \t]{1,3})"
+)
+_VALUE = (
+    r"(?:[bBfFrRuU]{1,2}(?=[\"']))?(?:\"\"(?=\"[^\"])|''(?='[^']))?"
+    # A quote before a letter or digit ends no value: it was escaped in JSON.
+    r"(?:\"(?P<d>(?:[^\"\n]|\"(?=[0-9A-Za-z])){1,256})\"|'(?P<s>[^'\n]{1,256})'|`(?P<b>[^`\n]{1,256})`"
+    r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]))"
+)
+_BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
+_CALLED = ("(", "[")
+_LONGEST_NAME = 64
+_KEYS = ("api", "access", "account", "private", "auth", "encryption", "signing", "client", "license")
+_SECRET_NAMES = (
+    "secret",
+    "token",
+    "credential",
+    *(f"{key}{joint}key" for key in _KEYS for joint in ("", "_", "-", " ")),
+)
+_BEFORE_KEY = "|".join(f"(?<={key})|(?<={key}[ _-])" for key in _KEYS)
+_VALUE_BODY = re.compile(r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:])?")
+_NAMED = {
+    kind: re.compile(
+        rf"(?>(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
+        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?P<sep>{_SEPARATOR}){_VALUE})"
+        # Too short a value is no other one: what is atomic is not read in another way.
+        rf"(?(u)(?={_BARE.pattern[:-1]}{{{shortest - 1}}})|)",
+        ANY_CASE,
+    )
+    for kind, names, shortest in (
+        ("password", "|".join((*_PASSWORD_NAMES[:-1], r"(?<![A-Za-z])pass")), SHORTEST_PASSWORD),
+        ("secret", f"secret|token|credential|(?:{_BEFORE_KEY})key", SHORTEST_SECRET),
+    )
+}
+_ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
+_SHORT_NAME = re.compile(r"pass(?![a-z])", re.IGNORECASE)
+_SHORTEST_OF_SHORT_NAME = 6
+_WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
+_HEAD_LENGTH = 257
+"""How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
+
+
+class _NamedValues:
+    """Find the values of names such as `DB_PASSWORD=` or `"clientSecret": `."""
+
+    def __init__(self, kind: str, roots: tuple[str, ...]) -> None:
+        self._roots = tuple(root.encode() for root in roots)
+        self._pattern = _NAMED[kind]
+        self._is_password = kind == "password"
+
+    def __call__(self, view: View) -> Iterator[Cut]:
+        text = view.text
+        for name in self._roots:
+            run = Run(_BARE, text)
+            done = -1
+            for place in view.places_of_word(name):
+                # A name well inside of a bare value can only have the end of that value as its own.
+                if place + _LONGEST_NAME < done or (
+                    not self._is_password and place + _LONGEST_NAME < run.dull_end
+                ):
+                    continue
+                match = self._pattern.match(text, place)
+                if match is not None and not is_in_marker(text, place):
+                    for cut in self._value(match, run):
+                        yield cut
+                        done = max(done, run.kept_end if cut.end == run.kept_end else -1)
+
+    def _value(self, match: re.Match[str], run: Run) -> Iterator[Cut]:
+        if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
+            return
+        kind = match.lastgroup or "u"
+        quoted = None if kind == "u" else kind
+        start, end = match.span(kind)
+        if quoted is None:
+            run.reach(start)
+            if run.end - start < _HEAD_LENGTH and match.string.startswith(_CALLED, run.end):
+                return
+            end = run.kept_end
+        value = match.string[start : min(end, start + _HEAD_LENGTH)]
+        if value and (self._is_word(match, value, quoted) if self._is_password else is_secret(value)):
+            yield Cut(start, end)
+
+    def _is_word(self, match: re.Match[str], value: str, quoted: str | None) -> bool:
+        """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
+        if not is_password(value):
+            return False
+        separator = match.group("sep")
+        if _SHORT_NAME.match(match.group()):  # also a verb, a ticket and a mark
+            return not separator[0].isspace() and len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
+        is_prose = (
+            "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
+        )
+        return not (is_prose and _WORDS_ONLY.match(value))
+
+
+def _hint_of(names: tuple[str, ...]) -> str:
+    name = "|".join(names)
+    return rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'`\]*_]{{0,3}}[ \t]{{0,4}}(?:[:=]|(?i:is|to)[ \t:])"
+
+
+def held_name(names: tuple[str, ...]) -> str:
+    """Return what a stream holds back for names, in our dialect."""
+    name = "|".join(either_case(name) for name in names)
+    separator = (
+        r"""["'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"""
+        r"""[ \t]{0,2}="""
+        r"""|:|[iI][sS]|[tT][oO])[*_]{0,2}[ \t]{0,4}:?[ \t]{0,4}"""
+    )
+    value = (
+        r"""[bBfFrRuU]{0,2}["']{0,2}(?:"(?:[^"\n]|"[0-9A-Za-z]){4,}|'[^'\n]{4,}|`[^`\n]{4,}"""
+        r"""|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
+    )
+    return f"(?:{name})[0-9A-Za-z_.\\-]*{separator}{value}"
+
+
+RULES = (
+    PackRule(
+        id="password",
+        title="Passwords behind their name, in connection strings too",
+        source="OWASP, use of hard-coded password",
+        pattern=_NAMED["password"].pattern,
+        replacement="[REDACTED:password]",
+        search=_NamedValues("password", ("pass", "pwd")),
+        gate=holds_word("pass", "pwd"),
+        hint=_hint_of(_PASSWORD_NAMES),
+        held=held_name(_PASSWORD_NAMES),
+        body=_VALUE_BODY,
+        is_checked=False,
+    ),
+    PackRule(
+        id="secret",
+        title="Keys, tokens and secrets of unknown form behind their name",
+        source="OWASP, use of hard-coded credentials",
+        pattern=_NAMED["secret"].pattern,
+        replacement="[REDACTED:secret]",
+        search=_NamedValues("secret", ("secret", "token", "key", "credential")),
+        gate=holds_word("secret", "token", "key", "credential"),
+        hint=_hint_of(_SECRET_NAMES),
+        held=held_name(_SECRET_NAMES),
+        body=_VALUE_BODY,
+        is_checked=False,
+    ),
+)

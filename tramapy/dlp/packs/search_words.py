@@ -1,0 +1,26 @@
+"""`holds_word`: the gate of rules that begin to look at words."""
+
+from __future__ import annotations
+
+from tramapy.dlp.pack_rule import Gate
+from tramapy.dlp.view import View
+
+__all__ = ["holds_word"]
+
+_WORDS = (b"secret", b"token", b"key", b"credential", b"pass", b"pwd", b"bearer", b"authorization", b"basic")
+
+
+def _words_here(view: View) -> list[bytes]:
+    """Return which of all words stand somewhere, whatever their case; looked for from behind, as in `View`."""
+    lower = view.lower
+    return [word for word in _WORDS if lower.rfind(word) >= 0]
+
+
+def holds_word(*listed: str) -> Gate:
+    """Search a view that holds one of some words of `_WORDS`."""
+    encoded = frozenset(word.encode() for word in listed)
+
+    def gate(view: View) -> bool:
+        return not encoded.isdisjoint(view.once(_words_here))
+
+    return gate

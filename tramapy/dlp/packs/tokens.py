@@ -1,0 +1,241 @@
+"""Rules for keys and tokens of a known form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tramapy.dlp.checks import is_token
+from tramapy.dlp.pack_rule import ANY_CASE, Check, Cut, PackRule, Search, cut_at, holds, literals, words
+from tramapy.dlp.packs.named_values import held_name
+from tramapy.dlp.packs.search_words import holds_word
+from tramapy.dlp.view import View
+
+__all__ = ["RULES"]
+
+_FREE = r"(?<![0-9A-Za-z])"
+_FREE_OF_DASHES = r"(?<![0-9A-Za-z_-])"
+
+
+_STARTS = re.compile(
+    r"AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-|xox[abcdeoprs]|xapp-"
+    # Each choice begins with a letter: so the standard library knows where none can begin.
+    r"|sk_(?:live|test)_|rk_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ"
+)
+
+
+def _holds_token(view: View) -> bool:
+    return bool(view.tokens(_STARTS))
+
+
+def _tokens(
+    starts: tuple[str, ...], pattern: re.Pattern[str], check: Check | None, *, is_open: bool
+) -> Search:
+    def search(view: View) -> Iterator[Cut]:
+        found = view.tokens(_STARTS)
+        for start in starts:
+            done = -1
+            for place in found.get(start, ()):
+                # A start inside of an open token ends where that one ends: to look again would be quadratic.
+                if place >= done:
+                    for cut in cut_at(view.text, pattern, place, check):
+                        yield cut
+                        if is_open:
+                            done = cut.end
+
+    return search
+
+
+def _token(
+    rule_id: str,
+    title: str,
+    source: str,
+    starts: tuple[str, ...],
+    pattern: str,
+    *,
+    tail: str = r"[0-9A-Za-z_\-]",
+    is_open: bool = True,
+    is_in_parts: bool = False,
+    held: str | None = None,
+    body: str | None = None,
+    check: Check | None = is_token,
+) -> PackRule:
+    """Make the rule for a token that begins with one of some literals.
+
+    Args:
+        rule_id: The rule's id.
+        title: What it finds.
+        source: Where the form is documented.
+        starts: The literals.
+        pattern: What is matched from a literal on.
+        tail: The characters that such a token goes on with.
+        is_open: Whether it has no longest length.
+        is_in_parts: Whether one that begins inside of another may end behind it.
+        held: What a stream holds back, where the literals and such characters do not say it.
+        body: How such a token goes on, where that is not said by these characters.
+        check: Tells whether it is one.
+    """
+    prefix = "|".join(map(re.escape, starts))
+    return PackRule(
+        id=rule_id,
+        title=title,
+        source=source,
+        pattern=pattern,
+        replacement=f"[REDACTED:{rule_id}]",
+        search=_tokens(starts, re.compile(pattern), check, is_open=is_open and not is_in_parts),
+        gate=_holds_token,
+        hint=prefix,
+        held=held or f"(?:{prefix}){tail}{{8,}}",
+        body=re.compile(body or f"{tail}*") if is_open else None,
+    )
+
+
+_WEBHOOK = re.compile(
+    r"https://hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[0-9A-Za-z_/+-]{16,}"
+)
+_AWS_SECRET = re.compile(
+    r"secret(?:[_ -]?access[_ -]?key|(?:(?<=aws[_ -]secret)|(?<=awssecret))(?:[_ -]?key)?)"
+    r"[\"'\]]{0,2}[ \t]{0,4}(?:[:=]|=>|is)[ \t]{0,4}[\"']?"
+    r"(?P<cut>[0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
+    ANY_CASE,
+)
+
+RULES = (
+    _token(
+        "aws_access_key",
+        "AWS access key ids",
+        "AWS IAM, unique identifiers",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        rf"{_FREE}(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{{16}}(?![0-9A-Za-z])",
+        tail=r"[0-9A-Z]",
+        is_open=False,
+        check=None,
+    ),
+    PackRule(
+        id="aws_secret_key",
+        title="AWS secret access keys behind their name",
+        source="AWS, security credentials",
+        pattern=_AWS_SECRET.pattern,
+        replacement="[REDACTED:aws_secret_key]",
+        search=words(("secret",), _AWS_SECRET),
+        gate=holds_word("secret"),
+        hint=r"(?i:secret[_ -]?access[_ -]?key|aws[_ -]?secret)",
+        held=held_name(("secret", "secret access key", "secretaccesskey", "aws secret key", "aws secret")),
+    ),
+    _token(
+        "github_token",
+        "GitHub tokens",
+        "GitHub, token formats",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        rf"{_FREE}(?:gh[pousr]_[0-9A-Za-z]{{36,}}|github_pat_[0-9A-Za-z_]{{40,}})",
+    ),
+    _token(
+        "gitlab_token",
+        "GitLab tokens",
+        "GitLab, token overview",
+        (
+            "glpat-",
+            "gldt-",
+            "glrt-",
+            "glrtr-",
+            "gloas-",
+            "glffct-",
+            "glwt-",
+            "glcbt-",
+            "glptt-",
+            "glft-",
+            "glsoat-",
+            "glagent-",
+            "glimt-",
+        ),
+        rf"{_FREE}gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-[0-9A-Za-z_.-]{{19,}}[0-9A-Za-z_-]",
+        tail=r"[0-9A-Za-z_.\-]",
+    ),
+    _token(
+        "slack_token",
+        "Slack tokens",
+        "Slack, token types",
+        ("xoxb", "xoxc", "xoxd", "xoxp", "xoxa", "xoxe", "xoxo", "xoxr", "xoxs", "xapp-"),
+        rf"{_FREE}(?:xox[abcdeoprs]-|xoxe\.xox[bp]-|xapp-[0-9]-)[0-9A-Za-z-]{{10,}}",
+        tail=r"[0-9A-Za-z.\-]",
+    ),
+    PackRule(
+        id="slack_webhook",
+        title="Slack webhook addresses",
+        source="Slack, incoming webhooks",
+        pattern=_WEBHOOK.pattern,
+        replacement="[REDACTED:slack_webhook]",
+        search=literals(("https://hooks.slack",), _WEBHOOK),
+        gate=holds("hooks.slack"),
+        hint=r"https://hooks\.slack",
+        held=r"https://hooks\.slack[0-9A-Za-z_/+.\-]*",
+        body=re.compile(r"[0-9A-Za-z_/+-]*"),
+    ),
+    _token(
+        "stripe_key",
+        "Stripe secret keys",
+        "Stripe, API keys",
+        ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
+        rf"{_FREE}(?:[sr]k_(?:live|test)_|whsec_)[0-9A-Za-z]{{10,}}",
+        tail=r"[0-9A-Za-z]",
+    ),
+    _token(
+        "anthropic_key",
+        "Anthropic keys",
+        "Anthropic, API keys",
+        ("sk-",),
+        rf"{_FREE}sk-ant-[0-9A-Za-z_-]{{20,}}",
+    ),
+    _token(
+        "openai_key",
+        "OpenAI keys, and those of services that write them alike",
+        "OpenAI, API keys",
+        ("sk-",),
+        rf"{_FREE}(?:sk-[0-9A-Za-z]{{20,}}|sk-(?:proj|svcacct|admin|or-v1|lf|[a-z]{{2,8}})-(?=[0-9A-Za-z_-]{{0,40}}[0-9])[0-9A-Za-z_-]{{20,}})",
+    ),
+    _token(
+        "google_key",
+        "Google API keys and OAuth secrets",
+        "Google Cloud, API keys",
+        ("AIza", "GOCSPX-", "ya29."),
+        rf"{_FREE_OF_DASHES}(?:AIza[0-9A-Za-z_-]{{35}}|GOCSPX-[0-9A-Za-z_-]{{24,}}|ya29\.[0-9A-Za-z_-]{{20,}})",
+        tail=r"[0-9A-Za-z_.\-]",
+        is_open=False,
+        check=None,
+    ),
+    _token(
+        "huggingface_token",
+        "Hugging Face tokens",
+        "Hugging Face, user access tokens",
+        ("hf_", "api_org_"),
+        rf"{_FREE}(?:hf|api_org)_[0-9A-Za-z]{{30,}}",
+        tail=r"[0-9A-Za-z]",
+    ),
+    _token(
+        "package_registry_token",
+        "npm, PyPI and RubyGems tokens",
+        "npm, access tokens; PyPI, API tokens; RubyGems, API keys",
+        ("npm_", "pypi-", "rubygems_"),
+        rf"{_FREE}(?:npm_[0-9A-Za-z]{{36,}}|pypi-[0-9A-Za-z_-]{{32,}}|rubygems_[0-9a-f]{{48,}})",
+    ),
+    _token(
+        "sendgrid_key",
+        "SendGrid keys",
+        "Twilio SendGrid, API keys",
+        ("SG.",),
+        rf"{_FREE}SG\.[0-9A-Za-z_-]{{16,32}}\.[0-9A-Za-z_-]{{16,}}",
+        tail=r"[0-9A-Za-z_.\-]",
+        is_in_parts=True,
+        check=None,
+    ),
+    _token(
+        "jwt",
+        "JSON web tokens",
+        "RFC 7519",
+        ("eyJ",),
+        rf"{_FREE_OF_DASHES}eyJ[0-9A-Za-z_-]{{10,1000}}\.(?:eyJ[0-9A-Za-z_-]{{4,}}|[0-9A-Za-z_-]*\.[0-9A-Za-z_-]{{8,}})(?:\.[0-9A-Za-z_-]+)*",
+        body=r"[0-9A-Za-z_-]*(?:\.[0-9A-Za-z_-]+)*",
+        held=r"eyJ[0-9A-Za-z_\-]{10,}\.[0-9A-Za-z_.\-]*",
+        check=None,
+    ),
+)
