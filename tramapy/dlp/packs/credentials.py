@@ -22,6 +22,15 @@ _BEARER = re.compile(
 )
 _BASIC = re.compile(rf"{_FREE}basic[ \t]{{1,4}}(?P<cut>[0-9A-Za-z+/]{{8,}}={{0,2}})", ANY_CASE)
 
+_AUTH = re.compile(r"auth[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?P<cut>[0-9A-Za-z+/]{8,}={0,2})", ANY_CASE)
+_basic_words = words(("basic",), _BASIC, is_basic_credential)
+_auth_words = words(("auth",), _AUTH, is_basic_credential)
+
+
+def _basic(view: View) -> Iterator[Cut]:
+    yield from _basic_words(view)
+    yield from _auth_words(view)
+
 
 def _is_bearer(value: str) -> bool:
     return not is_placeholder(value) and is_mixed(value)
@@ -88,6 +97,48 @@ def _is_url_key(name: str, value: str) -> bool:
     return "pass" in name or "pwd" in name or is_mixed(value)
 
 
+_COOKIE_HEADER = re.compile(
+    r"(?P<set>set-)?cookie(?:[\"']?[ \t]{0,4}[:=]|(?<=--cookie)[ =])[ \t]{0,4}[\"']?(?=[0-9A-Za-z_.-]{1,64}=)",
+    ANY_CASE,
+)
+_COOKIE = re.compile(r"(?:\A|;? ?)(?P<name>[0-9A-Za-z_.-]{1,64})=(?P<cut>[^\s;,\"'<>]*)")
+_COOKIE_NAME = re.compile(
+    r"sess|(?:^|[._-])s?id\Z|sid\Z|auth|token|jwt|csrf|xsrf|login|remember|credential|secret|key|pass",
+    re.IGNORECASE,
+)
+_SHORTEST_COOKIE = 8
+_SHORTEST_UNNAMED_COOKIE = 20
+_LONGEST_COOKIES = 1_024
+
+
+def _cookies(view: View) -> Iterator[Cut]:
+    text = view.text
+    done = -1
+    for place in view.places_of_word(b"cookie"):
+        header = (
+            None
+            if place < done
+            else _COOKIE_HEADER.match(text, max(place - len("set-"), 0))
+            or (_COOKIE_HEADER.match(text, place))
+        )
+        if header is None:
+            continue
+        start = header.end()
+        while (pair := _COOKIE.match(text, start)) is not None and start - place <= _LONGEST_COOKIES:
+            start = done = pair.end()
+            if _is_cookie(pair.group("name"), pair.group("cut")):
+                yield Cut(*pair.span("cut"))
+            if header.group("set") is not None:  # what follows is when and where it counts
+                break
+
+
+def _is_cookie(name: str, value: str) -> bool:
+    """Tell whether a cookie may be one that a session hangs on, and no setting."""
+    if len(value) < _SHORTEST_COOKIE or is_placeholder(value) or not is_mixed(value):
+        return False
+    return _COOKIE_NAME.search(name) is not None or len(value) >= _SHORTEST_UNNAMED_COOKIE
+
+
 RULES = (
     PackRule(
         id="bearer_token",
@@ -96,7 +147,7 @@ RULES = (
         pattern=_BEARER.pattern,
         replacement="[REDACTED:bearer_token]",
         search=words(("bearer", "authorization"), _BEARER, _is_bearer),
-        gate=holds_word("bearer", "authorization"),
+        gate=holds_word("bearer", "auth"),
         hint=r"(?i:bearer|authorization)[\"' \t:=]",
         held=rf"""(?:{either_case("bearer")}|{either_case("authorization")})["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?"""
         rf"""(?:(?:{either_case("token")}|{either_case("apikey")}|{either_case("oauth")})[ \t]{{1,4}})?"""
@@ -105,15 +156,32 @@ RULES = (
     ),
     PackRule(
         id="basic_auth",
-        title="Basic credentials",
-        source="RFC 7617",
+        title="Basic credentials, those of Docker's and npm's configuration too",
+        source="RFC 7617; Docker, config.json; npm, .npmrc",
         pattern=_BASIC.pattern,
         replacement="[REDACTED:basic_auth]",
-        search=words(("basic",), _BASIC, is_basic_credential),
-        gate=holds_word("basic"),
-        hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}",
-        held=rf"{either_case('basic')}[ \t]{{0,4}}[0-9A-Za-z+/=]{{8,}}",
+        search=_basic,
+        gate=holds_word("basic", "auth"),
+        hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}|(?i:auth)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?[0-9A-Za-z+/]{8}",
+        held=rf"{either_case('basic')}[ \t]{{0,4}}[0-9A-Za-z+/=]{{8,}}"
+        rf"""|{either_case("auth")}["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[0-9A-Za-z+/=]{{8,}}""",
         body=re.compile(r"[0-9A-Za-z+/]*={0,2}"),
+    ),
+    PackRule(
+        id="cookie",
+        title="Cookies that a session may hang on, in headers",
+        source="RFC 6265",
+        pattern=_COOKIE_HEADER.pattern,
+        replacement="[REDACTED:cookie]",
+        search=_cookies,
+        gate=holds_word("cookie"),
+        hint=r"(?i:cookie)[\"']?[ \t]{0,4}[:= ]",
+        held=(
+            rf"""{either_case("cookie")}["']?[ \t]*[:=]?[ \t]*["']?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*"""
+            r"""(?:;? ?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*)*"""
+        ),
+        body=re.compile(r"[^\s;,\"'<>]*"),
+        is_checked=False,
     ),
     PackRule(
         id="url_password",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tramapy.dlp.checks import SHORTEST_PASSWORD, SHORTEST_SECRET, is_mixed, is_password, is_secret
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
+from tramapy.dlp.packs.joints import ELEMENT, HELD, HELD_ELEMENT, JOINT, hint_of, is_joined
 from tramapy.dlp.packs.run import Run
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -33,7 +34,6 @@ _VALUE = (
     r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]))"
 )
 _BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
-_CALLED = ("(", "[")
 _LONGEST_NAME = 64
 _KEYS = ("api", "access", "account", "private", "auth", "encryption", "signing", "client", "license")
 _SECRET_NAMES = (
@@ -43,18 +43,26 @@ _SECRET_NAMES = (
     *(f"{key}{joint}key" for key in _KEYS for joint in ("", "_", "-", " ")),
 )
 _BEFORE_KEY = "|".join(f"(?<={key})|(?<={key}[ _-])" for key in _KEYS)
+_BEFORE_PASS = "|".join(f"(?<={word})" for word in ("store", "key", "user", "db"))
+_MARKED = r"[^\s\"'`;,<>|]"
+_BEFORE_OPTION = r"(?P<option>(?<=-)|(?<=-api)|(?<=-store)|(?<=-key)|(?<=-db)|(?<=-user))?"
 _VALUE_BODY = re.compile(r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:])?")
 _NAMED = {
     kind: re.compile(
-        rf"(?>(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
-        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?P<sep>{_SEPARATOR}){_VALUE})"
+        rf"(?>{_BEFORE_OPTION}(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
+        rf"(?P<rest>[0-9A-Za-z_.-]{{0,40}}+)(?:{ELEMENT}|(?:(?P<sep>{_SEPARATOR})|{joint}){_VALUE}))"
         # Too short a value is no other one: what is atomic is not read in another way.
-        rf"(?(u)(?={_BARE.pattern[:-1]}{{{shortest - 1}}})|)",
+        rf"(?(u)(?={_MARKED}{{{shortest - 1}}})|)",
         ANY_CASE,
     )
-    for kind, names, shortest in (
-        ("password", "|".join((*_PASSWORD_NAMES[:-1], r"(?<![A-Za-z])pass")), SHORTEST_PASSWORD),
-        ("secret", f"secret|token|credential|(?:{_BEFORE_KEY})key", SHORTEST_SECRET),
+    for kind, names, joint, shortest in (
+        (
+            "password",
+            "|".join((*_PASSWORD_NAMES[:-1], rf"(?:(?<![A-Za-z])|{_BEFORE_PASS})pass")),
+            JOINT % "",
+            SHORTEST_PASSWORD,
+        ),
+        ("secret", f"secret|token|credential|(?:{_BEFORE_KEY})key", JOINT % "(?!)", SHORTEST_SECRET),
     )
 }
 _ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
@@ -63,6 +71,15 @@ _SHORTEST_OF_SHORT_NAME = 6
 _WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
 _HEAD_LENGTH = 257
 """How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
+_ENDS = ".,!?:"
+_LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
+_OPENED = re.compile(r"[^(\[]+[(\[][^()\[\]]+\Z")
+_CONTINUED = ("(", "[", "&")
+_WITH_MARKS = re.compile(_MARKED + "{1,257}")
+_NEXT_FIELD = re.compile(r"&(?:amp;)?[0-9A-Za-z_.\[\]%-]{0,40}=|&&|&\Z")
+_CALLED = re.compile(r"[A-Za-z_$&*][\w.$:>*-]*\Z")
+_WITHOUT_BRACKETS = {ord(bracket): "!" for bracket in "()[]"}
+_PAIRS = ((")", "("), ("]", "["), ("}", "{"))
 
 
 class _NamedValues:
@@ -88,54 +105,96 @@ class _NamedValues:
                 if match is not None and not is_in_marker(text, place):
                     for cut in self._value(match, run):
                         yield cut
-                        done = max(done, run.kept_end if cut.end == run.kept_end else -1)
+                        done = max(done, cut.end if match.lastgroup == "u" else -1)
 
     def _value(self, match: re.Match[str], run: Run) -> Iterator[Cut]:
         if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
             return
+        text = match.string
         kind = match.lastgroup or "u"
         quoted = None if kind == "u" else kind
         start, end = match.span(kind)
+        behind = match.end()
         if quoted is None:
             run.reach(start)
-            if run.end - start < _HEAD_LENGTH and match.string.startswith(_CALLED, run.end):
+            behind, end = run.end, run.kept_end
+            if run.end - start < _HEAD_LENGTH and text.startswith(_CONTINUED, run.end):
+                end = _end_with_marks(text, start, run.end)
+                behind = max(behind, end)
+        value = text[start : min(end, start + _HEAD_LENGTH)]
+        if quoted is None and end > run.end:  # no call
+            value = value.translate(_WITHOUT_BRACKETS)
+        if not value or not (self._is_password_of(match, value) if self._is_password else is_secret(value)):
+            return
+        if match.group("sep") is not None:
+            if self._is_password and not _is_word(match, value, quoted):
                 return
-            end = run.kept_end
-        value = match.string[start : min(end, start + _HEAD_LENGTH)]
-        if value and (self._is_word(match, value, quoted) if self._is_password else is_secret(value)):
-            yield Cut(start, end)
+        elif end - start < _HEAD_LENGTH and not is_joined(
+            match, value, behind, quoted, is_password=self._is_password
+        ):
+            return
+        yield Cut(start, end)
 
-    def _is_word(self, match: re.Match[str], value: str, quoted: str | None) -> bool:
-        """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
+    def _is_password_of(self, match: re.Match[str], value: str) -> bool:
         if not is_password(value):
             return False
-        separator = match.group("sep")
         if _SHORT_NAME.match(match.group()):  # also a verb, a ticket and a mark
-            return not separator[0].isspace() and len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
-        is_prose = (
-            "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
-        )
-        return not (is_prose and _WORDS_ONLY.match(value))
+            return len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
+        return True
+
+
+def _end_with_marks(text: str, start: int, mark_at: int) -> int:
+    """Return where a value ends that may hold the bracket or ampersand that it goes on with; its start for a call."""
+    match = _WITH_MARKS.match(text, start)
+    if match is None or match.end() - start >= _HEAD_LENGTH:
+        return start
+    value = match.group()
+    if text[mark_at] == "&":
+        following = _NEXT_FIELD.search(value, mark_at - start)
+        if following is not None:
+            value = value[: following.start()]
+    elif _CALLED.match(text, start, mark_at) and not _is_open(text, value, match.end()):
+        return start
+    for closing, opening in _PAIRS:
+        if value.endswith(closing) and value.count(opening) < value.count(closing):
+            value = value[:-1]
+    return start + len(value.rstrip(_ENDS))
+
+
+def _is_open(text: str, value: str, end: int) -> bool:
+    """Tell whether a bracket is never closed, as in no call: the value ends its line."""
+    return _LINE_ENDS.match(text, end) is not None and _OPENED.match(value) is not None and is_mixed(value)
+
+
+def _is_word(match: re.Match[str], value: str, quoted: str | None) -> bool:
+    """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
+    separator: str = match.group("sep")
+    if _SHORT_NAME.match(match.group()):
+        return not separator[0].isspace()
+    is_prose = "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
+    return not (is_prose and _WORDS_ONLY.match(value))
 
 
 def _hint_of(names: tuple[str, ...]) -> str:
     name = "|".join(names)
-    return rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'`\]*_]{{0,3}}[ \t]{{0,4}}(?:[:=]|(?i:is|to)[ \t:])"
+    return rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'`\]*_]{{0,3}}[ \t]{{0,4}}(?:[:=]|(?i:is|to)[ \t:])|{hint_of(name)}"
+
+
+_HELD_SEPARATOR = (
+    r"""["'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"""
+    r"""[ \t]{0,2}="""
+    r"""|:|[iI][sS]|[tT][oO])[*_]{0,2}[ \t]{0,4}:?[ \t]{0,4}"""
+)
+_HELD_VALUE = (
+    r"""[bBfFrRuU]{0,2}["']{0,2}(?:"(?:[^"\n]|"[0-9A-Za-z]){4,}|'[^'\n]{4,}|`[^`\n]{4,}"""
+    r"""|["'`]?[^\s"'`;,<>|]{4,})"""
+)
 
 
 def held_name(names: tuple[str, ...]) -> str:
     """Return what a stream holds back for names, in our dialect."""
     name = "|".join(either_case(name) for name in names)
-    separator = (
-        r"""["'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"""
-        r"""[ \t]{0,2}="""
-        r"""|:|[iI][sS]|[tT][oO])[*_]{0,2}[ \t]{0,4}:?[ \t]{0,4}"""
-    )
-    value = (
-        r"""[bBfFrRuU]{0,2}["']{0,2}(?:"(?:[^"\n]|"[0-9A-Za-z]){4,}|'[^'\n]{4,}|`[^`\n]{4,}"""
-        r"""|["'`]?[^\s"'`;,&<>(){}\[\]|]{4,}[(\[]?)"""
-    )
-    return f"(?:{name})[0-9A-Za-z_.\\-]*{separator}{value}"
+    return f"(?:{name})[0-9A-Za-z_.\\-]*(?:(?:{_HELD_SEPARATOR}|{HELD}){_HELD_VALUE}|{HELD_ELEMENT})"
 
 
 RULES = (

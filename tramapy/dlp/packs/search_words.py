@@ -7,7 +7,19 @@ from tramapy.dlp.view import View
 
 __all__ = ["holds_word"]
 
-_WORDS = (b"secret", b"token", b"key", b"credential", b"pass", b"pwd", b"bearer", b"authorization", b"basic")
+_WORDS = (
+    b"secret",
+    b"token",
+    b"key",
+    b"credential",
+    b"pass",
+    b"pwd",
+    b"bearer",
+    b"auth",
+    b"basic",
+    b"cookie",
+    b"identified",
+)
 
 
 def _words_here(view: View) -> list[bytes]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tramapy.dlp.packs import credentials, key_blocks, named_values, tokens
+from tramapy.dlp.packs import commands, credentials, key_blocks, named_values, tokens
 
 __all__ = ["RULES"]
 
-RULES = (*tokens.RULES, *key_blocks.RULES, *credentials.RULES, *named_values.RULES)
+RULES = (*tokens.RULES, *key_blocks.RULES, *credentials.RULES, *commands.RULES, *named_values.RULES)

@@ -1,0 +1,140 @@
+"""What joins a name and its value where no plain separator does: tables, next lines, fields, options, elements.
+
+Each of them stands in harmless text, too; so what is around the name and behind the value decides.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["ELEMENT", "HELD", "HELD_ELEMENT", "JOINT", "hint_of", "is_joined"]
+
+_ATTRIBUTES = r"(?:[ \t\r\n]{1,4}[0-9A-Za-z_:.-]{1,30}=(?:\"[^\"<>\n]{0,80}\"|'[^'<>\n]{0,80}')){0,4}"
+JOINT: Final = (
+    r"(?:(?P<cell>[\"'`*_]{0,2}(?:[ \t]{0,40}\|[ \t]{0,8}|[ ]{0,4}\t[ \t]{0,4}))"
+    r"|(?P<line>[\"'`*_]{0,2}[ \t]{0,4}:[*_]{0,2}[ \t]{0,4}(?:[|>][+-]?[ \t]{0,4})?\r?\n[ \t>]{0,40})"
+    r"|(?P<field>[\"']?[ \t]{0,4},?[ \t\r\n]{0,24}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
+    r"|(?P<blank>(?<=[A-Za-z])(?(option)|%s)[ \t\r\n]{1,12}))"
+)
+"""Between a name and its value, in any case; `%s` for what stands before a blank where the name is no option's."""
+ELEMENT: Final = (
+    rf"(?:{_ATTRIBUTES}|[\"'])[ \t]{{0,4}}>\s{{0,40}}(?:<!\[CDATA\[)?"
+    r"(?P<x>[^<>\s](?:[^<>\n]{0,510}?[^<>\s\]])??)(?=\s{0,40}(?:\]\]>\s{0,40})?</)"
+)
+"""Between a name in a tag and the next tag, with the value."""
+
+HELD: Final = (
+    r"""["'`*_]{0,2}(?:[ \t]*[|\t][ \t]*|[ \t]*:[*_]{0,2}[ \t]*(?:[|>][+\-]?[ \t]*)?\r?\n[ \t>]*|\s+)"""
+    r"""|["']?[ \t]*,?\s*["']?[vV][aA][lL][uU][eE]["']?[ \t]*[:=][ \t]*"""
+)
+"""`JOINT` for a stream, in our dialect."""
+HELD_ELEMENT: Final = (
+    r"""(?:(?:\s+[0-9A-Za-z_:.\-]+=(?:"[^"<>\n]*"|'[^'<>\n]*'))*|["'])[ \t]*>\s*(?:<!\[CDATA\[)?"""
+    r"""[^<>\n]+\s*(?:\]\]>\s*)?(?:</?)?"""
+)
+"""`ELEMENT` for a stream, in our dialect."""
+
+_NEAR = 120
+"""How far before a name may stand what decides on it."""
+_IN_TAG = re.compile(r"<(?P<element>[0-9A-Za-z_.:-]{0,40})(?:\s[^<>\n]{0,80}=[\"'][0-9A-Za-z_.:-]{0,40})?\Z")
+_IN_CELL = re.compile(
+    r"[|\t][ \t*_`\"']{0,8}(?:[0-9A-Za-z_.-]{1,20} ){0,3}[0-9A-Za-z_.-]{0,40}\Z"
+    r"|(?:\n|\A)[ \t*_`\"']{0,8}[0-9A-Za-z_.-]{0,40}\Z"
+)
+_CELL_ENDS = re.compile(r"[\"'`*_]{0,2}[ \t]{0,8}(?:[|\t\r\n]|\Z)")
+_LINE_ENDS = re.compile(r"[\"'`]?[ \t]{0,8}(?:\r?\n|\Z)")
+_IN_OPTION = re.compile(
+    r"(?:\A|[\s\"'`(])--?(?:[0-9a-z]{1,20}-){0,4}(?:store|key|user|db|api|access)?\Z", re.IGNORECASE
+)
+_OPTION_GOES_ON = re.compile(r"[ \t]{1,4}(?:--?[A-Za-z]|\\\r?\n)")
+_LOGIN = re.compile(
+    r"(?:machine[ \t\r\n]{1,12}[!-~]{1,64}|default)[ \t\r\n]{1,12}login[ \t\r\n]{1,12}[!-~]{1,40}[ \t\r\n]{1,12}\Z",
+    re.IGNORECASE | re.ASCII,
+)
+_TYPE = re.compile(
+    r"(?:u?int|float|double|decimal|utf|ucs|sha|md|base|varchar|n?char|oauth|hmac|aes|rsa|ed|x|gpg|python|ipv|http|tls|ssl|v"
+    r"|h|uuid|hs|rs|es|ps|b|web)[_-]?[0-9]+(?:[_-][0-9a-z]+|sum|le|be)?\Z",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r".*(?:key|token|secret|password)s?\Z", re.IGNORECASE)
+_SPECIAL = re.compile(r"[!@#$%^*+?~]")
+_NO_LINE = re.compile(r"[-#/*@.:\\]|[^=]*=+[^=]|.*://")
+_CAPITALS = re.compile(r"[A-Z_]+\Z")
+_FEWEST_WORDS = 3
+
+
+def hint_of(name: str) -> str:
+    """Return where one of some names is joined so, for RE2."""
+    return (
+        rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}(?:[\"'`*_]{{0,2}}[ \t]{{0,40}}[|\t]"
+        rf"|[\"']?[ \t]{{0,4}},?[ \t\r\n]{{0,24}}[\"']?(?i:value)|[\"']?[ \t]{{0,4}}>)"
+        rf"|[<-](?i:store|key|user|db|api)?(?i:{name}|key)[ \t\r\n]|<[0-9A-Za-z_.:-]{{1,40}}(?i:{name})[ \t\r\n]"
+        rf"|(?i:{name})[ \t]{{1,12}}'"
+        rf"|(?i:login)[ \t\r\n]{{1,12}}[!-~]{{1,40}}[ \t\r\n]{{1,12}}(?i:{name})[ \t\r\n]"
+    )
+
+
+def is_joined(
+    match: re.Match[str], value: str, behind: int, quoted: str | None, *, is_password: bool
+) -> bool:
+    """Tell whether a value belongs to the name before it.
+
+    Args:
+        match: Of a name, with the groups of `JOINT` and `ELEMENT`.
+        value: At least its head.
+        behind: The place behind it and behind its quotes.
+        quoted: The group that holds a quoted value.
+        is_password: Whether the name is one of a password.
+    """
+    text = match.string
+    place = match.start()
+    before = max(place - _NEAR, 0)
+    if quoted == "x":
+        tag = _IN_TAG.search(text, before, place)
+        return tag is not None and _is_content(value, is_own=tag.end("element") == place)
+    if match.group("cell") is not None:
+        return (
+            _IN_CELL.search(text, before, place) is not None
+            and _CELL_ENDS.match(text, behind) is not None
+            and _is_apart(value)
+        )
+    if match.group("line") is not None:
+        return (
+            text[behind - 1] != ":"
+            and _LINE_ENDS.match(text, behind) is not None
+            and _is_apart(value)
+            and not _NO_LINE.match(value)
+        )
+    if match.group("field") is not None:
+        return _is_apart(value)
+    if match.group("rest"):
+        return False
+    if _IN_OPTION.search(text, before, place) is not None:
+        return _is_argument(text, value, behind, quoted)
+    if not is_password:
+        return False
+    if quoted == "s":
+        return match.group()[0].isupper() or _is_apart(value)
+    return quoted is None and _LOGIN.search(text, before, place) is not None
+
+
+def _is_content(value: str, *, is_own: bool) -> bool:
+    """Tell whether what stands in an element is a value; one that only an attribute names is more often a label."""
+    if is_own:
+        return value.count(" ") < _FEWEST_WORDS - 1 or any(map(str.isdigit, value))
+    return _is_apart(value) and " " not in value
+
+
+def _is_argument(text: str, value: str, behind: int, quoted: str | None) -> bool:
+    if value.startswith("-") or _CAPITALS.match(value):
+        return False
+    return quoted is not None or _is_apart(value) or _OPTION_GOES_ON.match(text, behind) is not None
+
+
+def _is_apart(value: str) -> bool:
+    """Tell a value from a word, and from the name of a type."""
+    if _TYPE.match(value) or _NAME.match(value):
+        return False
+    has_digit = any(map(str.isdigit, value))
+    return (has_digit and any(map(str.isalpha, value))) or _SPECIAL.search(value) is not None
