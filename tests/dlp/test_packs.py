@@ -72,6 +72,7 @@ TAKEN = {
     "anthropic_key": [fake(("sk", "-ant-api03-"), 40)],
     "openai_key": [fake(("sk", "-svcacct-"), 40), fake(("sk", "-or-v1-"), 40), fake(("sk", "-"), 48)],
     "google_key": [fake(("GOC", "SPX-"), 28), fake(("ya", "29."), 40)],
+    "google_refresh_token": [fake(("1/", "/0g"), 60)],
     "huggingface_token": [fake(("h", "f_"), 34)],
     "package_registry_token": [fake(("np", "m_"), 36), fake(("py", "pi-"), 60)],
     "sendgrid_key": [fake(("S", "G."), 22) + "." + fake((), 43)],
@@ -168,6 +169,8 @@ def test_a_value_is_taken_for_what_stands_before_it(text: str, expected: str, ba
         "tel: 01, Tel: 0",
         "pass: 12 tests, first_pass=95%, bypass=hunter22, the compass: north1",
         "created_at 4155550132, call 1755302400",
+        "http://x.example/1//0abcdefghijklmnopqrstuvwxyz0123456789 and 1//0, 11//0abcdefghijklmnopqrstuvwxyz0123456789",
+        "Private-Lines: many",
     ],
 )
 def test_harmless_text_stays(text: str, backend: Backend) -> None:
@@ -190,13 +193,39 @@ def test_harmless_text_stays(text: str, backend: Backend) -> None:
         + " KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123\n\n"
         + "EXAMPLE0" * 8
         + "\n-----END RSA PRIVATE KEY-----",
+        '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nSubject: ann\nComment: "2048-bit rsa"\n'
+        + ("EXAMPLE0" * 8 + "\n") * 3
+        + "abcd=\n---- END SSH2 ENCRYPTED PRIVATE KEY ----",
     ],
-    ids=["rsa", "crlf", "pgp", "encrypted"],
+    ids=["rsa", "crlf", "pgp", "encrypted", "ssh2"],
 )
 def test_a_key_block_is_taken_whole(block: str) -> None:
     result = inspect(DLP["stdlib"], f"key:\n{block}\nafter")
     assert result.sanitized_text == "key:\n[REDACTED:private_key]\nafter"
     assert streamed(DLP["stdlib"], f"key:\n{block}\nafter") == result
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_private_lines_of_a_putty_file_are_taken(backend: Backend) -> None:
+    head = "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nComment: ann\nPublic-Lines: 1\nAAAAB3Nza\n"
+    lines = "Private-Lines: 3\n" + ("EXAMPLE0" * 8 + "\n") * 2 + "abcd"
+    result = inspect(DLP[backend], f"{head}{lines}\nPrivate-MAC: 00")
+    assert result.sanitized_text == f"{head}[REDACTED:private_key]\nPrivate-MAC: 00"
+    assert streamed(DLP[backend], f"{head}{lines}\nPrivate-MAC: 00") == result
+
+
+@pytest.mark.parametrize("behind", ["\nand then", " Then it ends", "\nEND", "\n12 more", "\n\nI see", ""])
+def test_a_key_block_that_was_cut_off_leaves_the_next_word(behind: str) -> None:
+    text = "-----BEGIN PRIVATE KEY-----\n" + ("EXAMPLE0" * 8 + "\n") * 2 + "EXAMPLE0" * 4 + behind
+    result = inspect(DLP["stdlib"], text)
+    assert result.sanitized_text == f"[REDACTED:private_key]{behind}"
+    for place in range(len(text)):
+        assert streamed(DLP["stdlib"], [text[:place], text[place:]]) == result
+
+
+def test_a_key_block_that_was_cut_off_in_a_line_takes_its_rest() -> None:
+    text = "-----BEGIN PRIVATE KEY-----\n" + ("EXAMPLE0" * 8 + "\n") * 2 + "MIIEv8x and on"
+    assert inspect(DLP["stdlib"], text).sanitized_text == "[REDACTED:private_key] and on"
 
 
 def test_a_cjk_sentence_around_an_address_stays() -> None:

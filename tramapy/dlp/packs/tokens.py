@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tramapy.dlp.checks import is_token
+from tramapy.dlp.checks import is_mixed, is_token
 from tramapy.dlp.pack_rule import ANY_CASE, Check, Cut, PackRule, Search, cut_at, holds, literals, words
 from tramapy.dlp.packs.named_values import held_name
 from tramapy.dlp.packs.search_words import holds_word
@@ -20,7 +20,7 @@ _FREE_OF_DASHES = r"(?<![0-9A-Za-z_-])"
 _STARTS = re.compile(
     r"AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-|xox[abcdeoprs]|xapp-"
     # Each choice begins with a letter: so the standard library knows where none can begin.
-    r"|sk_(?:live|test)_|rk_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ"
+    r"|sk_(?:live|test)_|rk_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ|0(?<=1//0)"
 )
 
 
@@ -99,6 +99,14 @@ _AWS_SECRET = re.compile(
     r"(?P<cut>[0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
     ANY_CASE,
 )
+
+_REFRESH = re.compile(r"(?<![0-9A-Za-z/:.-])1//0[0-9A-Za-z_-]{30,256}(?![0-9A-Za-z_/-])")
+
+
+def _refresh_tokens(view: View) -> Iterator[Cut]:
+    for place in view.tokens(_STARTS).get("0", ()):
+        yield from cut_at(view.text, _REFRESH, place - len("1//"), is_mixed)
+
 
 RULES = (
     _token(
@@ -202,6 +210,17 @@ RULES = (
         tail=r"[0-9A-Za-z_.\-]",
         is_open=False,
         check=None,
+    ),
+    PackRule(
+        id="google_refresh_token",
+        title="Google OAuth refresh tokens",
+        source="Google, Using OAuth 2.0",
+        pattern=_REFRESH.pattern,
+        replacement="[REDACTED:google_refresh_token]",
+        search=_refresh_tokens,
+        gate=_holds_token,
+        hint="1//0",
+        held=r"1//0[0-9A-Za-z_\-]+",
     ),
     _token(
         "huggingface_token",
