@@ -22,9 +22,9 @@ for _byte in range(256):
         _SHAPES[_byte] = ord("0")
     elif _character in string.ascii_letters:
         _SHAPES[_byte] = ord("a")
-    elif _character in " -\n\r":
+    elif _character in " -\n\r\t":
         _SHAPES[_byte] = ord("-")
-    elif _character == ".":
+    elif _character in "./":
         _SHAPES[_byte] = ord(".")
 _SHAPE_OF = bytes(_SHAPES)
 _RUN_OF = bytes(ord("a") if chr(byte) in _TOKEN_CHARACTERS else ord(" ") for byte in range(256))
@@ -32,7 +32,7 @@ _LONG_RUN = b"a" * 16
 _FEWEST_DIGITS = 9
 _LONG_NUMBER = b"0" * _FEWEST_DIGITS
 _ZEROS = re.compile(rb"0*")
-_GROUP_NEEDLES = ((b"000-00", 4), (b"000--00", 5), (b"000.0000", 4))
+_GROUP_NEEDLES = ((b"000-00", 4), (b"000--00", 5), (b"000---00", 6), (b"000.00", 4))
 _FOUR_DIGITS = b"0000"
 
 _Found = TypeVar("_Found")
@@ -105,7 +105,7 @@ class View:
 
     @property
     def shape(self) -> bytes:
-        """The window with each digit as `0`, ASCII letter as `a` and blank or dash as `-`."""
+        """The window with each digit as `0`, ASCII letter as `a`, blank or dash as `-`, dot or slash as `.`."""
         if self._shape is None:
             self._shape = self._bytes().translate(_SHAPE_OF)
         return self._shape

@@ -13,6 +13,8 @@ __all__ = ["RULES"]
 
 # A card number is written in one piece or in the groups that are printed on the card.
 _BREAK = r"(?:[ -]|\r?\n)"
+# Wider ones also stand between the columns of a table: no other digits may stand behind one more of them.
+_WIDE_BREAK = r"(?P<wide> - |  |[\t/])"
 _CARD = re.compile(
     rf"(?<![0-9A-Za-z])(?<![0-9]\.)(?<![^0-9]0,)(?:"
     rf"[0-9]{{13,19}}"
@@ -20,13 +22,15 @@ _CARD = re.compile(
     rf"|[0-9]{{4}}{_BREAK}[0-9]{{6}}{_BREAK}[0-9]{{4,5}}"
     rf"|[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{5}}"
     rf"|[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}"
+    rf"|(?<![0-9](?: - ))(?<![0-9](?:  ))(?<![0-9][\t/])[0-9]{{4}}{_WIDE_BREAK}"
+    rf"(?:[0-9]{{4}}(?P=wide)[0-9]{{4}}(?P=wide)[0-9]{{4}}|[0-9]{{6}}(?P=wide)[0-9]{{4,5}})(?!(?P=wide)[0-9])"
     rf")(?![0-9A-Za-z])(?![.-][0-9](?![0-9]{{3}}(?:[^0-9A-Za-z]|\Z)))(?!-[A-Za-z])"
 )
 _RUN_LENGTHS = range(13, 20)
 _MINUS = re.compile(r"[:,\[]\s*-\Z")
 """A negative number in JSON is no card, and could not be made a string."""
 _LONGEST_INDENT = 64
-_BREAKS = b" .-\r\n"
+_BREAKS = b" .-\t/\r\n"
 _GROUP_OF_THREE = re.compile(r"[ \r\n-]+[0-9]{3}\Z")
 
 
@@ -72,6 +76,10 @@ def _digits(number: str) -> str:
 
 _IBAN_COMPACT = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,30}(?![0-9A-Za-z])")
 _IBAN_SPACED = re.compile(r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?:[ \n-]?[0-9A-Z]){11,30}")
+_IBAN_IN_FOURS = re.compile(
+    r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}(?: [0-9A-Za-z]{4}){2,7}(?: [0-9A-Za-z]{1,3})?"
+)
+_NOT_ALNUM = re.compile(r"[ \n-]+")
 _COUNTRIES = "|".join(IBAN_LENGTHS)
 _IBAN_NEEDLE = b"aa00"
 
@@ -88,19 +96,24 @@ def _iban(text: str, place: int) -> Iterator[Cut]:
     if compact is not None and is_iban(compact.group().upper()):
         yield Cut(*compact.span())
         return
-    spaced = _IBAN_SPACED.match(text, place)
-    if spaced is None:
-        return
-    wanted = IBAN_LENGTHS[text[place : place + 2]]
-    found: list[str] = []
-    for offset, character in enumerate(spaced.group()):
-        if character.isalnum():
-            found.append(character)
-            if len(found) == wanted:
-                end = place + offset + 1
-                if not text[end : end + 1].isalnum() and is_iban("".join(found)):
+    wanted = IBAN_LENGTHS[text[place : place + 2].upper()]
+    for pattern in (_IBAN_SPACED, _IBAN_IN_FOURS):
+        spaced = pattern.match(text, place)
+        if spaced is not None:
+            found = _NOT_ALNUM.sub("", spaced.group())
+            if len(found) >= wanted:
+                end = place + _end_of(wanted, spaced.group())
+                if not text[end : end + 1].isalnum() and is_iban(found[:wanted].upper()):
                     yield Cut(place, end)
                 return
+
+
+def _end_of(count: int, text: str) -> int:
+    """Return where so many letters and digits end."""
+    end = count
+    while (missing := count - len(_NOT_ALNUM.sub("", text[:end]))) > 0:
+        end += missing
+    return end
 
 
 RULES = (
@@ -112,8 +125,8 @@ RULES = (
         replacement="[REDACTED:credit_card]",
         search=_cards,
         gate=holds_numbers,
-        hint=r"[0-9]{13}|[0-9]{4}(?:[ .\n-]|\r\n)[0-9]{4,6}(?:[ .\n-]|\r\n)[0-9]{4}",
-        held=r"(?:[0-9](?:[ .\-\n]|\r\n)?){12,}",
+        hint=r"[0-9]{13}|[0-9]{4}(?:[ ./\t\n-]|\r\n|  | - )[0-9]{4,6}(?:[ ./\t\n-]|\r\n|  | - )[0-9]{4}",
+        held=r"(?:[0-9](?: - |  |[ ./\t\-\n]|\r\n)?){12,}",
     ),
     PackRule(
         id="iban",
@@ -124,6 +137,7 @@ RULES = (
         search=_ibans,
         gate=holds_shape(_IBAN_NEEDLE),
         hint=rf"(?i:{_COUNTRIES})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{11}}",
-        held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}|[A-Za-z]{2}[0-9]{2}[0-9A-Za-z]{11,}",
+        held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}"
+        r"|[A-Za-z]{2}[0-9]{2}(?:[0-9A-Za-z]{11,}|(?: [0-9A-Za-z]{4}){2,} ?[0-9A-Za-z]{0,4})",
     ),
 )

@@ -33,6 +33,8 @@ _DOMAIN_SPACED = re.compile(
 _DOMAIN_ANY = re.compile(
     rf"(?:\w(?:[\w-]{{0,61}}\w)?\.){{1,8}}(?:xn--[0-9A-Za-z-]{{2,59}}|{_LETTER}{{2,24}})"
 )
+_QUOTED_LOCAL = re.compile(r"\"[^\s\"<>]{1,60}(?: [^\s\"<>]{1,40}){0,2}\"(?![0-9A-Za-z])")
+"""Read from its end."""
 _SPACED_END = re.compile(rf"[{_SPACED}]")
 _USER_INFO = re.compile(r"//[^\s/?#\"'<>]*\Z")
 _LONGEST_LOCAL = 64
@@ -62,6 +64,9 @@ def _local_start(text: str, at: int) -> int:
     before = text[max(at - _LONGEST_LOCAL, 0) : at][::-1]
     if not before:
         return at
+    if before[0] == '"':
+        quoted = _QUOTED_LOCAL.match(before)
+        return at if quoted is None else at - quoted.end()
     local = (_LOCAL_SPACED if _SPACED_END.match(before) else _LOCAL_ANY).match(before)
     if local is None or before[0] == ".":
         return at
@@ -79,6 +84,9 @@ def _is_no_address(text: str, start: int, at: int, end: int) -> bool:
 _SSN = re.compile(
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][-.])"
     r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}(?![0-9A-Za-z_])(?!-[0-9A-Za-z])(?!\.[0-9])"
+)
+_DOTTED_SSN = re.compile(
+    r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][-.])[0-9]{3}\.[0-9]{2}\.[0-9]{4}(?![0-9A-Za-z_])(?![-.][0-9A-Za-z])"
 )
 _SSN_WORDS = (
     "ssn",
@@ -105,11 +113,12 @@ def _ssn_like(view: View) -> list[re.Match[str]]:
 
 def _bare_numbers(view: View) -> list[re.Match[str]]:
     """Find nine digits shortly behind a word for them; from the digits, since they are rarer than eight searches."""
+    matches = [_NINE_DIGITS.match(view.text, run.start) for run in view.digit_runs if run.length == _NINE]
+    matches += [_DOTTED_SSN.match(view.text, place) for place in view.digit_groups.before_two]
     return [
         match
-        for run in view.digit_runs
-        if run.length == _NINE
-        and (match := _NINE_DIGITS.match(view.text, run.start)) is not None
+        for match in matches
+        if match is not None
         and (is_ssn(match.group()) or is_itin(match.group()))
         and _has_word(view.text, match.start())
     ]
@@ -145,12 +154,23 @@ def _itins(view: View) -> Iterator[Cut]:
 # Digits are read once and a separator stands between two runs of them, so that there is one way to read a number.
 _E164 = re.compile(
     r"\+(?<![0-9A-Za-z+]\+)[1-9][0-9]{0,14}+"
-    r"(?:(?:[ ./-]|\(\)|[ .-]?\([0-9]{1,4}\)[ .-]?)[0-9]{1,15}+){0,7}(?![0-9A-Za-z])"
+    r"(?:(?:[ ./-]|\(\)|[ .-]?\([0-9]{1,4}\)[ .-]?)[0-9]{1,15}+){0,7}(?=x[0-9]|[^0-9A-Za-z]|\Z)"
 )
+_INTERNATIONAL = re.compile(
+    r"0(?<![0-9A-Za-z_.+-]0)0(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2345689][0-9]{2})"
+    r"(?:[ -]|[ -]?\(0?\)[ -]?)(?!00)[0-9]{1,5}(?:[ ./-]?(?!00)[0-9]{2,8}){1,4}"
+    r"(?=x[0-9]|[^0-9A-Za-z]|\Z)(?![ ./-]?[0-9])"
+)
+_EXTENSION = re.compile(
+    r"[ ,;]{0,2}(?:ext(?:ension|\.)?[ .:=]{0,2}[0-9]{1,6}|x[0-9]{2,6})(?![0-9A-Za-z_])", re.IGNORECASE
+)
+_DIFF = re.compile(r"\n@@ |\n(?:diff |index |--- |\+\+\+ )|\n[-+][^0-9+\n][^\n]*\n[-+ ]")
+_DIFF_REACH = 300
+_NANP_LENGTH = 11
 _NANP = re.compile(
     r"(?<![0-9A-Za-z_+])(?<![0-9A-Za-z][.-])(?:1[ .-])?"
     r"(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}"
-    r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    r"(?:(?=x[0-9])|(?![0-9A-Za-z_]))(?![.-][0-9A-Za-z])"
 )
 _NANP_BACK = 8
 _NANP_REACH = 16
@@ -158,6 +178,8 @@ _NATIONAL = re.compile(
     r"0(?<=[ :(\"']0)[0-9]{1,14}+(?:\)[ ./-]?[0-9]{2,14}+)?(?:[ ./-][0-9]{2,14}+){0,5}(?![0-9A-Za-z])"
 )
 _LONGEST_NUMBER = 192
+_FEWEST_DIGITS = 8
+_MOST_DIGITS = 15
 _TEN = 10
 _BARE_NANP = re.compile(r"(?<![0-9A-Za-z_.+-])[2-9][0-9]{2}[2-9][0-9]{6}(?![0-9A-Za-z_]|[.-][0-9])")
 _PHONE_MARKS = " .:=#\t\"'"
@@ -174,12 +196,33 @@ def _count_digits(number: str) -> int:
     return sum(map(str.isdigit, number))
 
 
+def _is_e164(match: re.Match[str]) -> bool:
+    number = match.group()
+    count = _count_digits(number)
+    if not _FEWEST_DIGITS <= count <= _MOST_DIGITS:
+        return False
+    if number.startswith("+1") and count != _NANP_LENGTH:
+        return False
+    # In a diff, a plus before nothing but digits says that the line is new.
+    text, start = match.string, match.start()
+    return not (
+        number[1:].isdigit()
+        and text[start - 1 : start] == "\n"
+        and _DIFF.search(text, max(start - _DIFF_REACH, 0), start) is not None
+    )
+
+
+def _with_extension(match: re.Match[str]) -> Cut:
+    extension = _EXTENSION.match(match.string, match.end())
+    return Cut(match.start(), match.end() if extension is None else extension.end())
+
+
 def _national_phones(view: View) -> Iterator[Cut]:
     text = view.text
     for match in view.matches(_NATIONAL, _LONGEST_NUMBER):
         start = match.start() - (text[match.start() - 1] == "(")
         if 7 <= _count_digits(match.group()) <= 15 and _is_called_phone(text, start):
-            yield Cut(start, match.end())
+            yield Cut(start, _with_extension(match).end)
     for run in view.digit_runs:
         if run.length == _TEN and _is_called_phone(text, run.start):
             bare = _BARE_NANP.match(text, run.start)
@@ -198,13 +241,16 @@ def _phones(view: View) -> Iterator[Cut]:
     text = view.text
     if "+" in view.part:
         for match in view.matches(_E164, _LONGEST_NUMBER):
-            if 8 <= _count_digits(match.group()) <= 15:
-                yield Cut(*match.span())
+            if _is_e164(match):
+                yield _with_extension(match)
+    for match in view.matches(_INTERNATIONAL, _LONGEST_NUMBER):
+        if _FEWEST_DIGITS <= _count_digits(match.group()) - len("00") <= _MOST_DIGITS:
+            yield _with_extension(match)
     for place in view.digit_groups.before_four:
         if text[place - 1] in " .-)":
             nanp = _NANP.search(text, max(place - _NANP_BACK, 0), place + _NANP_REACH)
             if nanp is not None and nanp.start() < place:
-                yield Cut(*nanp.span())
+                yield _with_extension(nanp)
     yield from _national_phones(view)
 
 
@@ -249,6 +295,7 @@ _LOOPBACK = 1
 # The literal in front lets the standard library skip to it.
 _COLONS = re.compile(r":(?<!::)[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]?")
 _LONGEST_COLONS = 8
+_LONGEST_DOTS = 12
 
 
 def _colons(view: View) -> list[int]:
@@ -288,8 +335,11 @@ def _is_ipv6(text: str) -> bool:
 _MAC = re.compile(
     r"(?<![0-9A-Za-z_:-])[0-9A-Fa-f]{2}(?::(?:[0-9A-Fa-f]{2}:){4}|-(?:[0-9A-Fa-f]{2}-){4})[0-9A-Fa-f]{2}(?![0-9A-Za-z_:-])"
 )
-
-
+_DOTTED_MAC = re.compile(
+    r"(?<![0-9A-Za-z_:.-])[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_:-])(?!\.[0-9A-Za-z])"
+)
+_MAC_CONTEXT = re.compile(r"\bmac\b|ethernet|hardware|interface|\barp\b|\bvlan\b", re.IGNORECASE)
+_DOTS = re.compile(r"\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_])")
 _DASHES = re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-")
 
 
@@ -306,8 +356,8 @@ def _holds_colons(view: View) -> bool:
     return ":" in view.part and bool(view.once(_colons))
 
 
-def _holds_pairs(view: View) -> bool:
-    return bool(view.once(_pairs))
+def _holds_mac(view: View) -> bool:
+    return bool(view.once(_pairs)) or ("." in view.part and _DOTS.search(view.part) is not None)
 
 
 def _macs(view: View) -> Iterator[Cut]:
@@ -316,6 +366,18 @@ def _macs(view: View) -> Iterator[Cut]:
         match = _MAC.match(text, max(place - 2, 0))
         if match is not None and len(set(match.group())) > 2:
             yield Cut(*match.span())
+    for dots in view.matches(_DOTS, _LONGEST_DOTS):
+        match = _DOTTED_MAC.match(text, max(dots.start() - 4, 0))
+        if match is not None and _is_dotted_mac(match):
+            yield Cut(*match.span())
+
+
+def _is_dotted_mac(match: re.Match[str]) -> bool:
+    """Tell whether it has digits and letters, as no version and no words do, or is called an address."""
+    value = match.group()
+    if any(map(str.isdigit, value)) and any(map(str.isalpha, value)):
+        return True
+    return has_context(match.string, match.start(), _MAC_CONTEXT)
 
 
 _ANY_LETTER = r"\x80-\U0010FFFF"
@@ -330,8 +392,8 @@ RULES = (
         replacement="[REDACTED:email]",
         search=_emails,
         gate=holds("@"),
-        hint=r"[0-9A-Za-z_%+.\-\x80-\xff]@[0-9A-Za-z_\x80-\xff]",
-        held=rf"[{_ADDRESS}]+@[{_ADDRESS}]*",
+        hint=r"[0-9A-Za-z_%+.\"\-\x80-\xff]@[0-9A-Za-z_\x80-\xff]",
+        held=rf"""(?:[{_ADDRESS}]+|"[^\s"<>]+(?: [^\s"<>]+)?(?: [^\s"<>]+)?")@[{_ADDRESS}]*""",
     ),
     PackRule(
         id="us_ssn",
@@ -342,7 +404,7 @@ RULES = (
         search=_ssns,
         gate=holds_numbers,
         hint=_SSN_HINT,
-        held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
+        held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
     ),
     PackRule(
         id="us_itin",
@@ -353,7 +415,7 @@ RULES = (
         search=_itins,
         gate=holds_numbers,
         hint=_SSN_HINT,
-        held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}",
+        held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
     ),
     PackRule(
         id="phone",
@@ -364,11 +426,15 @@ RULES = (
         search=_phones,
         gate=holds_shape(b"00"),
         hint=(
-            r"\+[1-9][0-9 ()./-]{6}|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
+            r"\+[1-9][0-9 ()./-]{6}|00[1-9][0-9]{0,2}[ (-]{1,4}[0-9)]"
+            r"|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
             r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ ._]?(?:no|number|nr|is|me at|us at))?"
             r"[\"']?[ .:=#\t]{0,4}[\"']?[(]?[02-9][0-9]"
         ),
-        held=r"[+(0-9][0-9 ()./\-]{6,}",
+        held=(
+            r"[+(0-9][0-9 ()./\-]{6,}"
+            r"(?:[ ,;]{0,2}(?:[eE][xX][tT](?:\.|[eE][nN][sS][iI][oO][nN])?[ .:=]{0,2}|[xX])[0-9]*)?"
+        ),
     ),
     PackRule(
         id="ipv4",
@@ -395,12 +461,12 @@ RULES = (
     PackRule(
         id="mac",
         title="MAC addresses",
-        source="IEEE 802; EUI-48",
+        source="IEEE 802; EUI-48; Cisco IOS, MAC address format",
         pattern=_MAC.pattern,
         replacement="[REDACTED:mac]",
         search=_macs,
-        gate=_holds_pairs,
-        hint=r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]",
-        held=r"[0-9A-Fa-f]{2}(?:[:\-][0-9A-Fa-f]{2}){5}",
+        gate=_holds_mac,
+        hint=r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}",
+        held=r"[0-9A-Fa-f]{2}(?:[:\-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}",
     ),
 )
