@@ -32,7 +32,8 @@ _LONG_RUN = b"a" * 16
 _FEWEST_DIGITS = 9
 _LONG_NUMBER = b"0" * _FEWEST_DIGITS
 _ZEROS = re.compile(rb"0*")
-_GROUP_NEEDLES = ((b"000-00", 4), (b"000--00", 5), (b"000---00", 6), (b"000.00", 4))
+# The single byte in front lets the standard library skip to it: as quick as two searches for a shape.
+_GROUPS = re.compile(rb"0(?<=000)(?=(-{1,3}|\.)00)")
 _FOUR_DIGITS = b"0000"
 
 _Found = TypeVar("_Found")
@@ -131,9 +132,9 @@ class View:
             fours: list[int] = []
             twos: list[int] = []
             shape, start = self.shape, self.start
-            for needle, second in _GROUP_NEEDLES:
-                for place in _places(shape, needle) if shape.rfind(needle) >= 0 else ():
-                    (fours if shape.startswith(_FOUR_DIGITS, place + second) else twos).append(start + place)
+            for match in _GROUPS.finditer(shape):
+                group = fours if shape.startswith(_FOUR_DIGITS, match.end(1)) else twos
+                group.append(start + match.end() - len("000"))
             self._digit_groups = DigitGroups(fours, twos)
         return self._digit_groups
 

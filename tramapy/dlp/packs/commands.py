@@ -69,7 +69,8 @@ _OPTIONS = (
     _near(" -p", _LOGIN, "[ =]"),
     _near(" -a", "redis-cli", " "),
 )
-_LETTERS = frozenset(option.start[2] for option in _OPTIONS)
+# The literal in front lets the standard library skip to it.
+_OPTION = re.compile(r"-(?<= -)(?:[pua]|-user)")
 _BLANK = r"[ \t\r\n]"
 _IDENTIFIED_BY = (
     rf"identified{_BLANK}{{1,4}}(?:with{_BLANK}{{1,4}}[0-9a-z_'\"]{{1,40}}{_BLANK}{{1,4}})?by{_BLANK}{{1,4}}"
@@ -83,14 +84,13 @@ _holds_identified = holds_word("identified")
 
 
 def _holds_command(view: View) -> bool:
-    return view.part.rfind(" -") >= 0 or _holds_identified(view)
+    return ("-" in view.part and _OPTION.search(view.part) is not None) or _holds_identified(view)
 
 
 def _passwords(view: View) -> Iterator[Cut]:
     text = view.text
-    for place in view.places_of(" -"):
-        if text[place + 2 : place + 3] in _LETTERS:
-            yield from _argument(text, place)
+    for found in view.matches(_OPTION, len(" -u")):
+        yield from _argument(text, found.start() - len(" "))
     for place in view.places_of_word(b"identified"):
         match = _IDENTIFIED.match(text, place)
         # In a sentence, what something is identified by is a word.

@@ -157,7 +157,7 @@ _E164 = re.compile(
     r"(?:(?:[ ./-]|\(\)|[ .-]?\([0-9]{1,4}\)[ .-]?)[0-9]{1,15}+){0,7}(?=x[0-9]|[^0-9A-Za-z]|\Z)"
 )
 _INTERNATIONAL = re.compile(
-    r"0(?<![0-9A-Za-z_.+-]0)0(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2345689][0-9]{2})"
+    r"(?<![0-9A-Za-z_.+-])00(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2345689][0-9]{2})"
     r"(?:[ -]|[ -]?\(0?\)[ -]?)(?!00)[0-9]{1,5}(?:[ ./-]?(?!00)[0-9]{2,8}){1,4}"
     r"(?=x[0-9]|[^0-9A-Za-z]|\Z)(?![ ./-]?[0-9])"
 )
@@ -175,10 +175,11 @@ _NANP = re.compile(
 _NANP_BACK = 8
 _NANP_REACH = 16
 _NATIONAL = re.compile(
-    r"0(?<=[ :(\"']0)[0-9]{1,14}+(?:\)[ ./-]?[0-9]{2,14}+)?(?:[ ./-][0-9]{2,14}+){0,5}(?![0-9A-Za-z])"
+    r"0(?<![^ :(\"'\t\n]0)[0-9]{1,14}+(?:\)[ ./-]?[0-9]{2,14}+)?(?:[ ./-][0-9]{2,14}+){0,5}(?![0-9A-Za-z])"
 )
 _LONGEST_NUMBER = 192
 _FEWEST_DIGITS = 8
+_FEWEST_NATIONAL_DIGITS = 7
 _MOST_DIGITS = 15
 _TEN = 10
 _BARE_NANP = re.compile(r"(?<![0-9A-Za-z_.+-])[2-9][0-9]{2}[2-9][0-9]{6}(?![0-9A-Za-z_]|[.-][0-9])")
@@ -192,16 +193,16 @@ _PHONE_WORD_ENDS = frozenset("eElLxXoOrRsStT")
 _LONGEST_PHONE_WORD = 28
 
 
-def _count_digits(number: str) -> int:
-    return sum(map(str.isdigit, number))
+def _has_digits(match: re.Match[str], fewest: int, most: int) -> bool:
+    return fewest <= sum(map(str.isdigit, match.group())) <= most
 
 
 def _is_e164(match: re.Match[str]) -> bool:
     number = match.group()
-    count = _count_digits(number)
-    if not _FEWEST_DIGITS <= count <= _MOST_DIGITS:
-        return False
-    if number.startswith("+1") and count != _NANP_LENGTH:
+    is_nanp = number.startswith("+1")
+    if not _has_digits(
+        match, _NANP_LENGTH if is_nanp else _FEWEST_DIGITS, _NANP_LENGTH if is_nanp else _MOST_DIGITS
+    ):
         return False
     # In a diff, a plus before nothing but digits says that the line is new.
     text, start = match.string, match.start()
@@ -220,8 +221,13 @@ def _with_extension(match: re.Match[str]) -> Cut:
 def _national_phones(view: View) -> Iterator[Cut]:
     text = view.text
     for match in view.matches(_NATIONAL, _LONGEST_NUMBER):
-        start = match.start() - (text[match.start() - 1] == "(")
-        if 7 <= _count_digits(match.group()) <= 15 and _is_called_phone(text, start):
+        place = match.start()
+        international = _INTERNATIONAL.match(text, place) if text.startswith("00", place) else None
+        if international is not None and _has_digits(international, _FEWEST_DIGITS + 2, _MOST_DIGITS + 2):
+            yield _with_extension(international)
+            continue
+        start = place - (text[max(place - 1, 0) : place] == "(")
+        if _has_digits(match, _FEWEST_NATIONAL_DIGITS, _MOST_DIGITS) and _is_called_phone(text, start):
             yield Cut(start, _with_extension(match).end)
     for run in view.digit_runs:
         if run.length == _TEN and _is_called_phone(text, run.start):
@@ -243,9 +249,6 @@ def _phones(view: View) -> Iterator[Cut]:
         for match in view.matches(_E164, _LONGEST_NUMBER):
             if _is_e164(match):
                 yield _with_extension(match)
-    for match in view.matches(_INTERNATIONAL, _LONGEST_NUMBER):
-        if _FEWEST_DIGITS <= _count_digits(match.group()) - len("00") <= _MOST_DIGITS:
-            yield _with_extension(match)
     for place in view.digit_groups.before_four:
         if text[place - 1] in " .-)":
             nanp = _NANP.search(text, max(place - _NANP_BACK, 0), place + _NANP_REACH)
