@@ -16,12 +16,19 @@ def test_the_table_names_every_rule() -> None:
         assert pack_name in outcome.output
 
 
+def test_the_table_says_what_is_off_by_default() -> None:
+    lines = [line for line in run("rules").output.splitlines() if "encoded" in line or "jwt" in line]
+    assert ["off" in line for line in lines if "_pii" in line] == [True]
+    assert [" on " in line for line in lines if "jwt" in line] == [True]
+
+
 def test_json_has_every_rule_with_its_source() -> None:
     rows = json.loads(run("rules", "--format", "json").output)["rules"]
     assert [(row["pack"], row["id"], row["action"]) for row in rows] == [
         (pack_name, rule.id, rule.action.value) for pack_name, rule in RULES
     ]
-    assert all(set(row) == {"id", "pack", "title", "action", "source"} for row in rows)
+    assert all(set(row) == {"id", "pack", "is_default", "title", "action", "source"} for row in rows)
+    assert {row["pack"] for row in rows if not row["is_default"]} == {"encoded"}
     assert all(row["title"] and row["source"] for row in rows)
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import pickle
 from typing import Any
 
@@ -76,3 +77,11 @@ def test_anything_but_a_configuration_is_refused() -> None:
         TypeError, match=r"^PortableRules\.of takes a RuleBasedDlpConfiguration, not RuleBasedDlpI"
     ):
         PortableRules.of(dlp)
+
+
+def test_a_validate_that_cannot_be_sent_is_refused_by_name():
+    rule = DlpRule(id="ticket", pattern="T", enabled_for=DlpContentType, validate=lambda _: True)
+    with pytest.raises(ConfigurationError, match="DLP rule 'ticket': its validate cannot be sent"):
+        PortableRules.of(RuleBasedDlpConfiguration([rule]))
+    sent = PortableRules.of(RuleBasedDlpConfiguration([dataclasses.replace(rule, validate=str.isalpha)]))
+    assert pickle.loads(pickle.dumps(sent)).configuration().rules[0].validate is not None

@@ -7,7 +7,7 @@ import traceback
 import pytest
 
 from tests.dlp.contexts import BACKENDS, context_of, inspect, interceptor_of, rule_of
-from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration
+from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
 from tramapy.dlp.cascade import RuleRedactor
 from tramapy.dlp.conditions import Allowed
 from tramapy.dlp.matcher import compile_pattern
@@ -51,6 +51,33 @@ def test_a_refused_pattern_is_not_shown(backend, pattern):
         interceptor_of(rule_of(pattern), backend=backend)
     assert CANARY not in everything_shown(caught.value)
     assert CANARY not in locals_of_ours(caught.value)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: RuleBasedDlpInterceptor.with_default_rules(allowed_patterns=[f"{CANARY}["]),
+        lambda: RuleBasedDlpInterceptor.with_default_rules(allowed_patterns=CANARY),
+        lambda: RuleBasedDlpInterceptor.with_default_rules(allowed_texts=[CANARY, 1]),
+        lambda: RuleBasedDlpInterceptor.with_default_rules(hash_key=CANARY[:4].encode()),
+        lambda: RuleBasedDlpConfiguration(allowed_patterns=[CANARY, 1]),
+        lambda: RuleBasedDlpInterceptor(RuleBasedDlpConfiguration(allowed_patterns=[f"{CANARY}["])),
+        lambda: DlpRule(id="a b", pattern=CANARY),
+        lambda: DlpRule(id="rule", pattern=CANARY, replacement=1),
+        lambda: DlpRule(id="rule", pattern=CANARY, max_length=0),
+    ],
+    ids=["bad", "no list", "texts", "key", "no string", "compiled", "id", "replacement", "length"],
+)
+def test_no_frame_of_a_constructor_that_refuses_holds_what_it_was_given(refused):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        refused()
+    assert caught.value.__context__ is None
+    assert CANARY[:4] not in locals_of_ours(caught.value)
+
+
+def test_a_refused_interceptor_can_be_shown():
+    assert repr(object.__new__(RuleBasedDlpInterceptor)) == "RuleBasedDlpInterceptor(<0 rules>)"
+    assert repr(interceptor_of(rule_of("x"))) == "RuleBasedDlpInterceptor(<1 rules>)"
 
 
 @pytest.mark.parametrize("rule_id", [f"{CANARY} ", CANARY.upper(), f"{CANARY}\n", CANARY * 20])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -23,6 +23,9 @@ class RulesFormat(enum.Enum):
     JSON = "json"
 
 
+_SHOWN: Mapping[object, str] = {True: "on", False: "off"}
+
+
 def show_rules(format_: RulesFormat, console: Console) -> None:
     """Print the rule packs."""
     if format_ is RulesFormat.TEXT:
@@ -35,20 +38,21 @@ def show_rules(format_: RulesFormat, console: Console) -> None:
 def _table() -> Table:
     table = Table(title="Rules", title_justify="left")
     table.add_column("Id", style="cyan", no_wrap=True)
-    for name in ("Pack", "Finds", "Action", "Source"):
+    for name in ("Pack", "Default", "Finds", "Action", "Source"):
         table.add_column(name, overflow="fold")
     for row in _rows():
-        table.add_row(*map(Text, row.values()))
+        table.add_row(*(Text(_SHOWN.get(value, str(value))) for value in row.values()))
     return table
 
 
-def _rows() -> Iterator[dict[str, str]]:
+def _rows() -> Iterator[dict[str, str | bool]]:
     for pack in (*ALL, encoded):
         for rule in pack.rules:
             assert isinstance(rule, PackRule)  # noqa: S101  # all of ours are
             yield {
                 "id": rule.id,
                 "pack": pack.name,
+                "is_default": pack in ALL,
                 "title": rule.title,
                 "action": rule.action.value,
                 "source": rule.source,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from tramapy.dlp.limited_stream import LimitedDlpStream, text_too_long_error
 from tramapy.dlp.operators import DlpAction
+from tramapy.dlp.refusing import without_arguments
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, StreamingDlpInterceptor
@@ -35,6 +36,8 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
             rule, never its pattern.
     """
 
+    _rule_count = 0
+
     def __init__(self, configuration: RuleBasedDlpConfiguration, *, backend: Backend = "auto") -> None:
         if not isinstance(configuration, RuleBasedDlpConfiguration):
             raise TypeError(
@@ -48,9 +51,14 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         self.uses_placeholders: bool = any(rule.action is DlpAction.PLACEHOLDER for rule in rules)
         self.enabled_for: frozenset[DlpContentType] = frozenset().union(*(rule.enabled_for for rule in rules))
         """The types of text that any of its rules looks at."""
+        self._rule_count = len(rules)
         self._engine: Engine = _compiled(configuration, backend)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<{self._rule_count} rules>)"
+
     @classmethod
+    @without_arguments
     def with_default_rules(
         cls,
         *,

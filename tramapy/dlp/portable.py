@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -62,8 +63,8 @@ class PortableRules:
         """Make them of a configuration; by default of all packs, without a limit on the length of a text.
 
         Raises:
-            ConfigurationError: A rule makes placeholders: their values would be gone with the process; or no rule
-                looks at such text.
+            ConfigurationError: A rule makes placeholders: their values would be gone with the process; or its
+                `validate` cannot be pickled; or no rule looks at such text.
             TypeError: The configuration is something else, such as an interceptor.
         """
         if not isinstance(configuration, RuleBasedDlpConfiguration | None):
@@ -83,6 +84,7 @@ class PortableRules:
                     f"DLP rule {rule.id!r} makes placeholders, and nothing keeps their values here; take another "
                     f"action, such as hash"
                 )
+            _check_validate(rule)
         return cls(
             rules=_sent(given.rules),
             packs=tuple(_Pack(pack.name, _sent(pack.rules)) for pack in given.packs),
@@ -119,6 +121,21 @@ class PortableRules:
 @functools.lru_cache(maxsize=4)
 def _interceptor(rules: PortableRules) -> RuleBasedDlpInterceptor:
     return RuleBasedDlpInterceptor(rules.configuration(), backend=rules.backend)
+
+
+def _check_validate(rule: DlpRule) -> None:
+    if rule.validate is None or rule is _PACKED.get(rule.id):
+        return
+    try:
+        pickle.dumps(rule.validate)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        pass
+    else:
+        return
+    raise ConfigurationError(
+        f"DLP rule {rule.id!r}: its validate cannot be sent to another process; give a function that is defined at "
+        f"the top of a module"
+    )
 
 
 def _sent(rules: Iterable[DlpRule]) -> tuple[str | DlpRule, ...]:

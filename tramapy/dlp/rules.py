@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from tramapy.dlp.operators import DlpAction
+from tramapy.dlp.refusing import refuses_quietly
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType, check_rule_id
 from tramapy.values import listed, shown
@@ -19,6 +20,7 @@ _LARGEST_TEXT_LENGTH = 10_000_000
 _SHORTEST_KEY = 16
 
 
+@refuses_quietly
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DlpRule:
     """One thing to look for, and what to put in its place.
@@ -139,6 +141,7 @@ class RulePack:
     rules: tuple[DlpRule, ...]
 
 
+@refuses_quietly
 @dataclass(frozen=True, slots=True)
 class RuleBasedDlpConfiguration:
     """What to look for, and what to do about it.

@@ -128,7 +128,7 @@ RULES = (
         gate=_holds_command,
         hint="|".join((*(option.hint for option in _OPTIONS), "(?i:identified)[ \t\r\n]")),
         held=(
-            rf"(?: -[pua][ =]?| --user[ =]){_HELD_VALUE}"
+            rf"(?:-[pua][ =]?|--user[ =]){_HELD_VALUE}"
             rf"|{either_case('identified')}\s+(?:{either_case('with')}\s+[^\s]+\s+)?{either_case('by')}\s+"
             rf"(?:{either_case('password')}\s+)?{_HELD_VALUE}"
         ),
