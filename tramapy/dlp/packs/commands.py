@@ -23,6 +23,7 @@ _LOGIN = "(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane) (?:registry )
 _SQL = "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|mariadb-admin"
 _FAR = 300
 _NEAR = 64
+_LONGEST_COMMAND = 32
 
 
 class _Option(NamedTuple):
@@ -31,12 +32,14 @@ class _Option(NamedTuple):
     Args:
         start: How it begins.
         before: The command and what may stand between.
+        reach: How far before the option that may begin.
         pattern: The option and its value.
         hint: What stands where it is, for RE2.
     """
 
     start: str
     before: re.Pattern[str]
+    reach: int
     pattern: re.Pattern[str]
     hint: str
 
@@ -46,6 +49,7 @@ def _far(start: str, blank: str) -> _Option:
     return _Option(
         start,
         re.compile(rf"(?:\A|[^0-9A-Za-z_-])curl(?: (?:\\\n|[ -~]){{0,{_FAR}}})?\Z"),
+        _FAR,
         re.compile(rf"{start}{blank}{_OF_USER}"),
         rf"{start}{blank}{_USER_HINT}",
     )
@@ -56,6 +60,7 @@ def _near(start: str, command: str, blank: str) -> _Option:
     return _Option(
         start,
         re.compile(rf"(?:\A|[^0-9A-Za-z_-])(?:{command}){between}\Z"),
+        _NEAR + _LONGEST_COMMAND,
         re.compile(rf"{start}{blank}{_VALUE}"),
         rf"(?:{command}){between}{start}",
     )
@@ -103,7 +108,7 @@ def _passwords(view: View) -> Iterator[Cut]:
 def _argument(text: str, place: int) -> Iterator[Cut]:
     for option in _OPTIONS:
         match = option.pattern.match(text, place)
-        if match is not None and option.before.search(text, max(place - _FAR, 0), place) is not None:
+        if match is not None and option.before.search(text, max(place - option.reach, 0), place) is not None:
             yield from _password(match)
             return
 

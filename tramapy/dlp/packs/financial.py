@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tramapy.dlp.checks import IBAN_LENGTHS, is_card, is_iban
-from tramapy.dlp.pack_rule import Cut, PackRule, holds_numbers, holds_shape
+from tramapy.dlp.pack_rule import Cut, PackRule, holds_numbers
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -84,6 +84,10 @@ _COUNTRIES = "|".join(IBAN_LENGTHS)
 _IBAN_START = re.compile(rb"0(?<=aa0)0")
 
 
+def _holds_iban_start(view: View) -> bool:
+    return _IBAN_START.search(view.shape) is not None
+
+
 def _ibans(view: View) -> Iterator[Cut]:
     text = view.text
     for start in _IBAN_START.finditer(view.shape):
@@ -136,7 +140,7 @@ RULES = (
         pattern=_IBAN_SPACED.pattern,
         replacement="[REDACTED:iban]",
         search=_ibans,
-        gate=holds_shape(_IBAN_NEEDLE),
+        gate=_holds_iban_start,
         hint=rf"(?i:{_COUNTRIES})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{11}}",
         held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}"
         r"|[A-Za-z]{2}[0-9]{2}(?:[0-9A-Za-z]{11,}|(?: [0-9A-Za-z]{4}){2,} ?[0-9A-Za-z]{0,4})",
