@@ -45,6 +45,7 @@ TAKEN = {
     "open bracket": ("password: ", "hun(ter2", ""),
     "bracket behind a mark": ("password: ", "P@ss(word)1", ""),
     "in brackets": ("(password=", "P@ss1", ")"),
+    "brackets in brackets": ("(password=", "P@s(s)1", ")"),
     "key with a bracket": ("secret=", "x!y(z12345", ""),
 }
 
@@ -77,6 +78,9 @@ HARMLESS = [
     "token=get_token1(foo,",
     "x password=load1(",
     "my password-1 x1y2z3",
+    "use --password-stdin x1y2z3, my-token abcd1234efgh, --password HUNTER",
+    "the password is wrong",
+    "password=ab12(" + "x" * 300,
 ]
 
 

@@ -197,11 +197,6 @@ class View:
             self._words[word] = known
         return known
 
-    def places_of_shape(self, needle: bytes) -> Sequence[int]:
-        """Return each place of a shape."""
-        start = self.start
-        return [start + place for place in _places(self.shape, needle)]
-
 
 def _places(text: AnyStr, literal: AnyStr, start: int = 0, end: int | None = None) -> list[int]:
     """Find a literal from behind: CPython does that in half the time."""
