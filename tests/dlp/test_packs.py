@@ -325,3 +325,17 @@ def test_a_window_ends_where_it_ends() -> None:
     assert isinstance(email, PackRule)
     text = "see ann@example.com and bob@example.com"
     assert [text[cut.start : cut.end] for cut in email.search(View(text, 0, 12))] == ["ann@example.com"]
+
+
+def test_a_search_of_encoded_text_stops_behind_its_window() -> None:
+    (rule,) = encoded.rules
+    value = base64.b64encode(b"ann@example.com, and more").decode()
+    text = f"{value} {value}"
+    assert [cut.start for cut in rule.search(View(text, 0, 4))] == [0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_query_name_that_only_ends_like_a_key_is_none(backend: Backend) -> None:
+    text = "https://x.example/?no_auth=aB3dE5fG7hJ9kL"
+    dlp = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    assert inspect(dlp, text).sanitized_text == text
