@@ -170,6 +170,8 @@ class Message:
         tool_call_id: In a TOOL message, the call that this answers.
         tool_name: In a TOOL message, the tool's name; otherwise found through `tool_call_id`.
         tool_calls: In an ASSISTANT message, the calls that the model proposed.
+        origin: Under a wrapped client, the message's place in the request; leave it as it is. A message of your
+            own has None.
     """
 
     role: MessageRole
@@ -178,6 +180,7 @@ class Message:
     tool_call_id: str | None = None
     tool_name: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
+    origin: object = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         instance("Message.role", self.role, MessageRole, "for example MessageRole.USER")
@@ -365,6 +368,7 @@ class ModelRequest:
         max_output_tokens: Limit of the answer's length.
         instructions: Added to the system prompt, where a provider has a place for it.
         timeout_s: How long this attempt may take; hand it to the transport.
+        native: Under a wrapped client, the request in the vendor's own format; leave it as it is.
     """
 
     model: str
@@ -375,6 +379,7 @@ class ModelRequest:
     max_output_tokens: int | None = None
     instructions: str | None = None
     timeout_s: float | None = None
+    native: object = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         texts(self, "ModelRequest", "model")

@@ -15,6 +15,7 @@ from tramapy.hooks.operation import OperationCallContext
 from tramapy.messages import Message, ModelRequest
 
 if TYPE_CHECKING:
+    from tramapy.engine.native import NativeSent
     from tramapy.engine.operation import Attempt, Operation
 
 __all__ = ["call_context", "dlp_context", "model_request"]
@@ -74,7 +75,11 @@ def dlp_context(
 
 
 def model_request(
-    attempt: Attempt, messages: Sequence[Message], instructions: str | None, timeout_s: float | None
+    attempt: Attempt,
+    messages: Sequence[Message],
+    instructions: str | None,
+    timeout_s: float | None,
+    native: NativeSent | None = None,
 ) -> ModelRequest:
     """Make the request that the provider gets."""
     operation = attempt.operation
@@ -87,6 +92,7 @@ def model_request(
     draft.max_output_tokens = operation.max_output_tokens
     draft.instructions = instructions
     draft.timeout_s = timeout_s
+    draft.native = native
     draft.__class__ = ModelRequest
     request: ModelRequest = draft
     return request

@@ -85,6 +85,7 @@ def _as_message(message: Message) -> Message:
         tool_call_id=message.tool_call_id,
         tool_name=message.tool_name,
         tool_calls=tuple(map(_as_call, calls)),
+        origin=message.origin,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tramapy.errors import ResponseTooLargeError
 
-__all__ = ["SseDecoder", "SseEvent"]
+__all__ = ["SseDecoder", "SseEvent", "sse_frame"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -26,6 +26,12 @@ class SseEvent:
 
     def __repr__(self) -> str:
         return f"SseEvent(name={self.name!r}, <{len(self.data)} bytes>)"
+
+
+def sse_frame(name: str, data: bytes) -> bytes:
+    """Return an event as bytes of a stream; data of several lines becomes a line each."""
+    head = f"event: {name}\n".encode() if name else b""
+    return head + b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n"
 
 
 class SseDecoder:

@@ -1,0 +1,212 @@
+"""What each wire format gives: its requests, answers and streams as the engine's native values, and back as JSON."""
+
+from __future__ import annotations
+
+import abc
+import json
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, NativePiece, NativeRequest
+from tramapy.errors import DlpInspectionError
+from tramapy.hooks.dlp import DlpContentLocation
+from tramapy.messages import Message, ToolDefinition
+from tramapy.wire.rest import Plan, merged, rest_of
+from tramapy.wire.sse import SseEvent, sse_frame
+
+__all__ = [
+    "Codec",
+    "JsonEvent",
+    "JsonPiece",
+    "StreamDecoder",
+    "WireAnswer",
+    "WireRequest",
+    "dumps",
+    "merged_text",
+    "rest_text",
+]
+
+
+class WireRequest(NativeRequest):
+    """A request that is JSON."""
+
+    model: str
+    """The model that it names; empty where the format has none."""
+
+    is_stream: bool = False
+
+    tools: tuple[ToolDefinition, ...] = ()
+    """The tools that it declares, by name: events may name these."""
+
+    @abc.abstractmethod
+    def encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+        """Return the body to send; the body that came stays as it is.
+
+        Args:
+            messages: After interceptors and DLP: some changed, some gone, some new, in a new order.
+            model: The route's model.
+            rest: The request's `rest`, inspected.
+
+        Raises:
+            InterceptorError: The format has no place for a message.
+            DlpInspectionError: The rest lost its shape.
+        """
+
+
+class WireAnswer(NativeAnswer):
+    """An answer that is JSON."""
+
+    @property
+    @abc.abstractmethod
+    def body(self) -> object:
+        """The JSON value as it goes to the client."""
+
+
+class StreamDecoder(abc.ABC):
+    """Turns the events of one stream into native ones."""
+
+    is_ended: bool = False
+    """Whether the `NativeEnd` was given; what follows it is not read."""
+
+    @abc.abstractmethod
+    def feed(self, event: SseEvent) -> Sequence[NativeEvent]:
+        """Take an event of the vendor's.
+
+        Raises:
+            NativeRejectionError: It says that the provider failed.
+            ProviderError: It cannot be understood.
+        """
+
+    @abc.abstractmethod
+    def finish(self) -> NativeEnd:
+        """Take the end of the body, where no `NativeEnd` was given yet.
+
+        Raises:
+            ProviderError: The stream lacks what ends it (`STREAM_CUT`).
+        """
+
+
+class Codec(Protocol):
+    """A wire format, without state."""
+
+    def request(self, body: Mapping[str, object]) -> WireRequest:
+        """Read a request; what is wrong about it is left for the provider to say."""
+        ...
+
+    def answer(self, body: object) -> WireAnswer:
+        """Read a whole answer.
+
+        Raises:
+            NativeRejectionError: It is an error in spite of a good status.
+            ProviderError: It cannot be understood.
+        """
+        ...
+
+    def stream(self, limit_bytes: int) -> StreamDecoder:
+        """Start to read a stream that may hold so much text in all."""
+        ...
+
+
+def dumps(value: object) -> str:
+    """Write JSON as the vendors' clients do: compact, and characters as themselves."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def rest_text(value: object, plan: Plan) -> str:
+    """Return `rest_of` as JSON; empty where there is nothing."""
+    rest = rest_of(value, plan)
+    return "" if rest is None else dumps(rest)
+
+
+def merged_text(value: object, plan: Plan, rest: str) -> object:
+    """Do what `merged` does, with the rest as JSON.
+
+    Raises:
+        DlpInspectionError: It is no JSON any more, or of another shape.
+    """
+    if not rest:
+        return merged(value, plan, None)
+    parsed: object = None
+    try:
+        parsed = json.loads(rest)
+    except (ValueError, RecursionError):
+        is_json = False
+    else:
+        is_json = True
+    if not is_json:
+        raise DlpInspectionError(
+            "Inspected JSON is no JSON any more; the text was withheld. An inspection must keep quotes and commas, "
+            "or look at the strings alone"
+        )
+    return merged(value, plan, parsed)
+
+
+class JsonPiece(NativePiece):
+    """A text in an object of an event."""
+
+    __slots__ = ("_event", "_key", "_owner", "is_held", "is_repeat", "lane", "location", "text", "tool_name")
+
+    def __init__(
+        self,
+        event: JsonEvent,
+        owner: dict[str, object],
+        key: str,
+        text: str,
+        location: DlpContentLocation,
+        lane: Lane | None,
+        *,
+        tool_name: str | None = None,
+        is_held: bool = False,
+        is_repeat: bool = False,
+    ) -> None:
+        self._event = event
+        self._owner = owner
+        self._key = key
+        self.text = text
+        self.location = location
+        self.lane = lane
+        self.tool_name = tool_name
+        self.is_held = is_held
+        self.is_repeat = is_repeat
+
+    def write(self, text: str) -> None:
+        """Put another text in its place."""
+        self._owner[self._key] = text
+        self._event.is_changed = True
+
+
+class JsonEvent(NativeEvent):
+    """An event whose data is a JSON object; one that nobody wrote in goes out as it came.
+
+    Args:
+        event: As it came.
+        value: Its data, parsed; pieces write into it.
+    """
+
+    __slots__ = ("_event", "ends", "is_changed", "is_opening", "opens", "pieces", "value")
+
+    def __init__(self, event: SseEvent, value: dict[str, object]) -> None:
+        self._event = event
+        self.value = value
+        self.pieces: list[NativePiece] = []
+        self.ends: list[Lane] = []
+        self.opens: Lane | None = None
+        self.is_opening = False
+        self.is_changed = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a changed event says nothing any more; a format overrides it."""
+        return False
+
+    def frame(self) -> bytes:
+        """Return it as bytes of a stream; nothing where all that it said is held back."""
+        if not self.is_changed:
+            return sse_frame(self._event.name, self._event.data)
+        if self.is_empty:
+            return b""
+        return sse_frame(self._event.name, dumps(self.value).encode("utf-8", "surrogatepass"))
+
+    def tail(self, lane: Lane, text: str) -> bytes:
+        """Return an event with the rest of a lane; a format whose lanes have pieces overrides it."""
+        raise NotImplementedError(f"{type(self).__name__} ends no lane")

@@ -1,0 +1,138 @@
+"""The text of a JSON value beside the places that are known: what nobody thought of is inspected, not skipped.
+
+A `Plan` describes the known places. What it does not name stays in the rest as it is, names of objects included;
+so a vendor's new field needs no release of ours to be inspected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias, cast
+
+from tramapy.errors import DlpInspectionError
+
+__all__ = ["EACH", "SKIP", "Plan", "merged", "rest_of"]
+
+
+class _Skip:
+    """The type of `SKIP`."""
+
+    def __repr__(self) -> str:
+        return "SKIP"
+
+
+SKIP: Final = _Skip()
+"""In a plan: this value is shown elsewhere, or is no text (an id, a signature, a number of tokens)."""
+
+EACH: Final = "*"
+"""In a plan for an array: holds for each of its items; in one for an object, for each name that is not planned."""
+
+Plan: TypeAlias = "_Skip | Mapping[str, Plan] | Callable[[object], Plan] | None"
+"""`SKIP`; None for a value of which nothing is known; the plans of an object's values by name; or a function that
+looks at the value and gives its plan, for example by its `type`."""
+
+# what a vendor calls its fields; nothing that a rule of DLP finds
+_HARMLESS_NAME: Final = re.compile(r"[A-Za-z_]{1,64}\Z").match
+
+# a shorter number identifies nobody, and most are counts
+_SHORTEST_NUMBER: Final = 1_000_000
+
+_NOTHING: Final = _Skip()
+
+
+def rest_of(value: object, plan: Plan) -> object | None:
+    """Return what a plan does not cover of a JSON value, in the shape of the value; None where there is no text.
+
+    An array becomes an object with its positions as names, where a plan covers part of it.
+    """
+    rest = _rest(value, plan)
+    return None if rest is _NOTHING else rest
+
+
+def merged(value: object, plan: Plan, rest: object | None) -> object:
+    """Return a JSON value with another rest in the place of its own; it is not changed itself.
+
+    Raises:
+        DlpInspectionError: The rest has not the shape of the value's own.
+    """
+    own = _rest(value, plan)
+    if own is _NOTHING:
+        if rest is None:
+            return value
+        raise _wrong_shape()
+    return _merged(value, plan, rest)
+
+
+def _rest(value: object, plan: Plan) -> object:
+    if plan is SKIP or value is None:
+        return _NOTHING
+    if plan is None:
+        return value if _has_text(value) else _NOTHING
+    if callable(plan):
+        return _rest(value, plan(value))
+    known = cast("Mapping[str, Plan]", plan)
+    items = _items(value)
+    if items is None:
+        return value if _has_text(value) else _NOTHING
+    each = known.get(EACH)
+    kept: dict[str, object] = {}
+    for name, item in items:
+        rest = _rest(item, known.get(name, each))
+        if rest is not _NOTHING:
+            kept[name] = rest
+        elif each is None and name not in known and isinstance(value, dict) and not _HARMLESS_NAME(name):
+            kept[name] = item  # for the sake of its name
+    return kept or _NOTHING
+
+
+def _merged(value: object, plan: Plan, rest: object) -> object:
+    if callable(plan):
+        return _merged(value, plan(value), rest)
+    items = None if plan is None else _items(value)
+    if items is None:
+        return rest
+    known = cast("Mapping[str, Plan]", plan)
+    own = _rest(value, plan)
+    if not isinstance(rest, dict) or not isinstance(own, dict):
+        raise _wrong_shape()
+    changes = dict(cast("dict[str, object]", rest))
+    each = known.get(EACH)
+    merged_items: dict[str, object] = {}
+    for name, item in items:
+        item_plan = known.get(name, each)
+        if name in changes:
+            merged_items[name] = _merged(item, item_plan, changes.pop(name))
+        elif name in own:
+            raise _wrong_shape()  # its text was inspected, and is not there any more
+        else:
+            merged_items[name] = item
+    if changes:
+        raise _wrong_shape()
+    return list(merged_items.values()) if isinstance(value, list) else merged_items
+
+
+def _items(value: object) -> list[tuple[str, object]] | None:
+    if isinstance(value, dict):
+        return list(cast("dict[str, object]", value).items())
+    if isinstance(value, list):
+        return [(str(position), item) for position, item in enumerate(cast("list[object]", value))]
+    return None
+
+
+def _has_text(value: object) -> bool:
+    """Tell whether there is a text, a name or a long number in a value."""
+    if isinstance(value, str):
+        return bool(value)
+    if isinstance(value, dict):
+        return bool(cast("dict[str, object]", value))
+    if isinstance(value, list):
+        return any(map(_has_text, cast("list[object]", value)))
+    return isinstance(value, int) and abs(value) >= _SHORTEST_NUMBER
+
+
+def _wrong_shape() -> DlpInspectionError:
+    return DlpInspectionError(
+        "Inspected text has another shape than before: an inspection of JSON must keep its names and its "
+        "structure; the text was withheld"
+    )
