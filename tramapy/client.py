@@ -288,7 +288,7 @@ class ChunkStream(_Stream):
     def __next__(self) -> Chunk:
         failure: BaseException
         try:
-            chunk = run_sync(self._engine_stream.next_chunk())
+            chunk: Chunk | None = run_sync(self._engine_stream.next_chunk())
         except BaseException as error:
             failure = detached(error)
         else:
@@ -340,7 +340,7 @@ class AsyncChunkStream(_Stream):
     async def __anext__(self) -> Chunk:
         failure: BaseException
         try:
-            chunk = await self._engine_stream.next_chunk()
+            chunk: Chunk | None = await self._engine_stream.next_chunk()
         except BaseException as error:
             failure = detached(error)
         else:

@@ -132,6 +132,8 @@ def made() -> dict[str, list[RuntimeEvent]]:
             reason_code="r",
             configured_limit=4,
         ),
+        "content_unscanned": [reporting.content_unscanned(BASE, "file_id")],
+        "response_refused": [reporting.response_refused(BASE, "refusal")],
         "usage_unavailable": [reporting.usage_unavailable(BASE, MODEL)],
         "budget_limit_exceeded": each(
             reporting.budget_limit_exceeded,

@@ -19,15 +19,18 @@ from tramapy.engine.answer import inspect_response
 from tramapy.engine.drafts import model_request
 from tramapy.engine.interception import intercept_request, intercept_response
 from tramapy.engine.limits import limit_s
+from tramapy.engine.native import NativeAnswer
+from tramapy.engine.native_answer import inspect_native, restore_native
+from tramapy.engine.native_request import prepare_native
 from tramapy.engine.operation import Attempt
-from tramapy.engine.outgoing import inspect_instructions, inspect_messages
+from tramapy.engine.outgoing import inspect_messages, inspect_outgoing
 from tramapy.engine.provider_call import call_provider, require
 from tramapy.engine.restoring import restore_response
 from tramapy.errors import TokenBudgetExceededError
 from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.events import drop_awaitable
-from tramapy.messages import Message, ModelRequest, ModelResponse
+from tramapy.messages import FinishReason, Message, ModelRequest, ModelResponse
 from tramapy.resilience.budget import (
     HardLimitExceeded,
     SoftLimitExceeded,
@@ -35,15 +38,20 @@ from tramapy.resilience.budget import (
     UsageUnavailable,
 )
 
-__all__ = ["conclude", "prepare", "run_attempt"]
+__all__ = ["conclude", "conclude_all", "prepare", "run_attempt"]
 
 T = TypeVar("T")
 
+_CONTENT_FILTER = FinishReason.CONTENT_FILTER
 
-async def run_attempt(attempt: Attempt) -> ModelResponse:
+
+async def run_attempt(attempt: Attempt) -> ModelResponse | NativeAnswer:
     """Run one attempt to its answer; what it raises is for `dispatch` to judge."""
     request = await prepare(attempt)
     answer = await call_provider(attempt, request)
+    if isinstance(answer, NativeAnswer):
+        responses, texts = await inspect_native(attempt, answer)
+        return await restore_native(attempt, answer, await conclude_all(attempt, responses), texts)
     response = await conclude(attempt, await inspect_response(attempt, answer))
     return response if attempt.operation.vault is None else await restore_response(attempt, response)
 
@@ -53,16 +61,19 @@ async def prepare(attempt: Attempt) -> ModelRequest:
     operation = attempt.operation
     pipeline = attempt.pipeline
     messages: Sequence[Message] = operation.messages
-    if pipeline.hooks.requests:
+    native, sent = operation.native, None
+    if pipeline.hooks.requests and (messages or native is None):
         messages = await intercept_request(attempt, messages)
     event = attempt.report_started()
     instructions = operation.instructions
     if pipeline.dlp is not None or pipeline.request_dlp is not None:
         messages = await inspect_messages(attempt, messages)
         if instructions:
-            instructions = await inspect_instructions(attempt, instructions)
+            instructions = await inspect_outgoing(attempt, instructions)
+    if native is not None:
+        sent = await prepare_native(attempt, native)
     # asked for here, since hooks have used up time that was the provider's
-    request = model_request(attempt, messages, instructions, limit_s(operation))
+    request = model_request(attempt, messages, instructions, limit_s(operation), sent)
     require(attempt, request)
     if event is not None:
         for observer in pipeline.content_observers:
@@ -74,17 +85,45 @@ async def conclude(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
     """Do steps 4 and 5 on an answer that DLP has inspected."""
     response = inspected
     if attempt.pipeline.hooks.responses:
-        response = await intercept_response(attempt, inspected)
-        if response is not inspected:
-            response = await inspect_response(attempt, response, inspected=inspected)
+        response = await _intercepted(attempt, inspected)
     budget = attempt.operation.budget
     if budget is not None:
         _charge(attempt, budget, response)
+    _show_response(attempt, response)
+    return response
+
+
+async def conclude_all(attempt: Attempt, inspected: Sequence[ModelResponse]) -> Sequence[ModelResponse]:
+    """Do steps 4 and 5 on an answer of several choices; the first has the usage of all."""
+    if len(inspected) == 1:
+        return (await conclude(attempt, inspected[0]),)
+    responses = inspected
+    if attempt.pipeline.hooks.responses:
+        responses = [await _intercepted(attempt, response) for response in inspected]
+    budget = attempt.operation.budget
+    if budget is not None:
+        _charge(attempt, budget, responses[0])
+    for response in responses:
+        _show_response(attempt, response)
+    return responses
+
+
+async def _intercepted(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
+    response = await intercept_response(attempt, inspected)
+    if response is inspected:
+        return response
+    return await inspect_response(attempt, response, inspected=inspected)
+
+
+def _show_response(attempt: Attempt, response: ModelResponse) -> None:
+    if response.refusal is not None or response.finish_reason is _CONTENT_FILTER:
+        reason_code = "refusal" if response.refusal is not None else "content_filter"
+        if attempt.is_heard:
+            attempt.notify(reporting.response_refused(attempt.base, reason_code))
     event = attempt.started_event
     if event is not None:
         for observer in attempt.pipeline.content_observers:
             _show("on_attempt_response", observer.on_attempt_response, event, response)
-    return response
 
 
 def _show(callback: str, tell: Callable[[RuntimeEvent, T], object], event: RuntimeEvent, content: T) -> None:

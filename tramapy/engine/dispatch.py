@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tramapy.cancellation import cancellation_in, is_cancellation
 from tramapy.engine import reporting
 from tramapy.engine.attempt import run_attempt
 from tramapy.engine.limits import check_deadline
+from tramapy.engine.native import NativeAnswer
 from tramapy.engine.operation import Attempt, CancelReason, Operation
 from tramapy.errors import CircuitBreakerOpenError, DeadlineExceededError, ProviderError, TramapyError
 from tramapy.messages import ModelResponse
 from tramapy.resilience.breaker import Permit, Rejection, Transition, counts
 from tramapy.resilience.retry import NextRoute, NextRouteReason, RetryAfter, Stop
 
-__all__ = ["Dispatch", "complete"]
+__all__ = ["Dispatch", "complete", "complete_native"]
 
 
 async def complete(operation: Operation) -> ModelResponse:
+    """Answer an operation of messages; see `_answered`."""
+    return cast("ModelResponse", await _answered(operation))
+
+
+async def complete_native(operation: Operation) -> NativeAnswer:
+    """Answer an operation that has a `native` request; see `_answered`."""
+    return cast("NativeAnswer", await _answered(operation))
+
+
+async def _answered(operation: Operation) -> ModelResponse | NativeAnswer:
     """Answer an operation: attempts until one succeeds, or until the policy says to stop.
 
     Raises:
@@ -30,8 +43,10 @@ async def complete(operation: Operation) -> ModelResponse:
         while True:
             attempt = dispatch.begin()
             try:
-                response = await run_attempt(attempt)
-                dispatch.succeeded(attempt, response)
+                answer = await run_attempt(attempt)
+                dispatch.succeeded(
+                    attempt, answer if isinstance(answer, ModelResponse) else answer.responses[0]
+                )
                 break
             except BaseException as error:
                 failure = error
@@ -42,7 +57,7 @@ async def complete(operation: Operation) -> ModelResponse:
         failure = error
     else:
         operation.report_completed("success")
-        return response
+        return answer
     dispatch.release()
     operation.report_completed("cancelled" if is_cancellation(failure) else "failed", failure)
     raise failure

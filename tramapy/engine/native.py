@@ -79,6 +79,9 @@ class NativeAnswer(abc.ABC):
     unscanned: tuple[str, ...] = ()
     """As for a request."""
 
+    is_strict: bool = False
+    """As for a request."""
+
     @abc.abstractmethod
     def rewritten(self, responses: Sequence[ModelResponse], texts: Sequence[str]) -> NativeAnswer:
         """Return the answer with these in the place of its own; what is the same object was not changed.
@@ -128,6 +131,12 @@ class NativeEvent(abc.ABC):
 
     is_opening: bool
     """Whether it says nothing yet, so that it can wait: until something is released, a failure can be retried."""
+
+    unscanned: Sequence[str] = ()
+    """As for a request."""
+
+    is_strict: bool = False
+    """As for a request."""
 
     @abc.abstractmethod
     def frame(self) -> bytes:
@@ -199,10 +208,10 @@ class NativeRejectionError(ProviderError):
         self.headers: tuple[tuple[bytes, bytes], ...] = tuple(headers)
         self.is_in_stream = is_in_stream
 
-    def with_body(self, body: str) -> NativeRejectionError:
-        """Return a copy that says something else; the words of the message stay."""
+    def reworded(self, message: str, body: str) -> NativeRejectionError:
+        """Return a copy in other words."""
         return NativeRejectionError(
-            str(self),
+            message,
             body=body,
             headers=self.headers,
             is_in_stream=self.is_in_stream,

@@ -17,6 +17,7 @@ from tramapy.engine.arguments import (
     checked_tools,
 )
 from tramapy.engine.drafts import call_context, dlp_context
+from tramapy.engine.native import NativeRequest
 from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.routing import ResolvedRoute
 from tramapy.hooks.diagnostics import FailureDiagnostic, report_secondary_failure
@@ -30,7 +31,7 @@ from tramapy.hooks.dlp import (
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.operation import OperationCallContext
 from tramapy.messages import Message, ModelResponse, ToolDefinition
-from tramapy.resilience.budget import TokenBudget
+from tramapy.resilience.budget import TokenBudget, TokenBudgetSettings
 
 if TYPE_CHECKING:
     from tramapy.dlp.vault import Vault
@@ -43,7 +44,8 @@ CancelReason = Literal["cancelled", "closed", "abandoned"]
 class Operation:
     """One `complete` or `stream`: its request, its routes, and what its attempts have used so far.
 
-    The keyword arguments are those of `Tramapy.complete`.
+    The keyword arguments are those of `Tramapy.complete`, and two of a wrapped client's: a budget of its own, and
+    the request in its vendor's format, whose messages then count in the place of `messages`.
 
     Raises:
         ConfigurationError: An argument cannot work; the message names it.
@@ -54,6 +56,7 @@ class Operation:
         *("correlation_id", "workflow_run_id", "data_classification", "classification_source"),
         *("tools", "temperature", "top_p", "max_output_tokens", "instructions", "timeout_s"),
         *("deadline_at_s", "started_s", "attempt_count", "budget", "is_completed", "vault"),
+        "native",
     )
 
     def __init__(
@@ -77,9 +80,12 @@ class Operation:
         instructions: str | None = None,
         timeout_s: float | None = None,
         deadline_s: float | None = None,
+        token_budget: TokenBudgetSettings | None = None,
+        native: NativeRequest | None = None,
     ) -> None:
         self.pipeline = pipeline
-        self.messages: tuple[Message, ...] = checked_messages(messages)
+        self.native = native
+        self.messages: tuple[Message, ...] = checked_messages(messages) if native is None else native.messages
         self.model: str = checked_name("model", model)
         self.routes: tuple[ResolvedRoute, ...] = pipeline.routing.resolve(self.model, provider)
         self.is_stream = is_stream
@@ -124,9 +130,9 @@ class Operation:
         self.deadline_at_s = None if deadline_s is None else self.started_s + deadline_s
         self.attempt_count = 0
         self.is_completed: bool = False
-        self.budget: TokenBudget | None = (
-            None if pipeline.token_budget is None else TokenBudget(pipeline.token_budget)
-        )
+        if token_budget is None:
+            token_budget = pipeline.token_budget
+        self.budget: TokenBudget | None = None if token_budget is None else TokenBudget(token_budget)
         # one for all attempts, so that a value has the same placeholder in each
         self.vault: Vault | None = None if pipeline.new_vault is None else pipeline.new_vault()
 

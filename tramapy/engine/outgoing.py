@@ -12,7 +12,7 @@ from tramapy.engine.tool_results import inspect_tool_messages
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import Message, MessageRole, ToolCall
 
-__all__ = ["inspect_instructions", "inspect_messages"]
+__all__ = ["inspect_messages", "inspect_outgoing"]
 
 _TOOL = MessageRole.TOOL  # a member looked up on its class costs 30 ns on CPython 3.11
 
@@ -34,12 +34,10 @@ async def inspect_messages(attempt: Attempt, messages: Sequence[Message]) -> Seq
     return messages
 
 
-async def inspect_instructions(attempt: Attempt, instructions: str | None) -> str | None:
-    """Return the request's instructions as they may be sent; they are outgoing text like any other."""
+async def inspect_outgoing(attempt: Attempt, text: str) -> str:
+    """Return a text that stands in no message (instructions, say) as it may be sent."""
     request_dlp = attempt.pipeline.request_dlp
-    if request_dlp is None or not instructions:
-        return instructions
-    return await _inspect_text(attempt, request_dlp, instructions)
+    return text if request_dlp is None or not text else await _inspect_text(attempt, request_dlp, text)
 
 
 async def _inspect_message(attempt: Attempt, dlp: DlpInterceptor, message: Message) -> Message:

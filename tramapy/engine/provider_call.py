@@ -6,6 +6,7 @@ import inspect
 from typing import NoReturn
 
 from tramapy.engine.limits import expired
+from tramapy.engine.native import NativeAnswer
 from tramapy.engine.operation import Attempt
 from tramapy.engine.port import Signal
 from tramapy.engine.provider_failure import failed_call
@@ -15,8 +16,10 @@ from tramapy.messages import ModelRequest, ModelResponse
 
 __all__ = ["call_provider", "require"]
 
+_ANSWERS = (ModelResponse, NativeAnswer)
 
-async def call_provider(attempt: Attempt, request: ModelRequest) -> ModelResponse:
+
+async def call_provider(attempt: Attempt, request: ModelRequest) -> ModelResponse | NativeAnswer:
     """Call the attempt's provider within its limit.
 
     Raises:
@@ -42,7 +45,7 @@ async def call_provider(attempt: Attempt, request: ModelRequest) -> ModelRespons
         raise await failed_call(attempt, failure) from None
     if answer is Signal.EXPIRED:
         raise expired(attempt, limit)
-    if not isinstance(answer, ModelResponse):
+    if not isinstance(answer, _ANSWERS):
         if inspect.iscoroutine(answer):
             answer.close()  # nobody will await it, and Python would warn of that
         raise ProviderError(

@@ -7,6 +7,7 @@ from typing import Final
 from tramapy.cancellation import leaves, rethrow_if_cancellation
 from tramapy.engine.inspection import inspect_text
 from tramapy.engine.limits import check_deadline
+from tramapy.engine.native import NativeRejectionError
 from tramapy.engine.operation import Attempt
 from tramapy.errors import (
     CircuitBreakerOpenError,
@@ -106,10 +107,23 @@ async def _without_payload(attempt: Attempt, error: ProviderError) -> ProviderEr
     if dlp is None:
         return error
     words = await _inspected_words(attempt, dlp, error)
+    if type(error) is NativeRejectionError:
+        return error.reworded(words, await _inspected_body(attempt, dlp, error, words))
     if _is_plain(error, words):
         return error
     attempt.diagnose("provider", "call", error)
     return _reworded(error, words)
+
+
+async def _inspected_body(
+    attempt: Attempt, dlp: DlpInterceptor, error: NativeRejectionError, words: str
+) -> str:
+    """Return what a provider said, inspected; where the inspection fails, the words of the error stand for it."""
+    context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, DlpContentLocation.PROVIDER_ERROR_BODY)
+    try:
+        return await inspect_text(attempt, dlp, context, error.body)
+    except DlpInspectionError:
+        return words
 
 
 async def _inspected_words(attempt: Attempt, dlp: DlpInterceptor, error: Exception) -> str:
@@ -151,6 +165,8 @@ def _has_words(error: ProviderError, words: str) -> bool:
 
 def _reworded(error: ProviderError, message: str) -> ProviderError:
     """Copy what an error says apart from its words. A subclass's own fields may hold them, so it goes too."""
+    if type(error) is NativeRejectionError:
+        return error.reworded(message, error.body)
     if isinstance(error, ProviderTimeoutError):
         return ProviderTimeoutError(message, retry_after_s=error.retry_after_s)
     return ProviderError(

@@ -280,6 +280,14 @@ def tool_result_rejected(
     return make_trusted_event(catalogue.DLP_TOOL_RESULT_REJECTED, attributes)
 
 
+def content_unscanned(base: Base, reason_code: str) -> RuntimeEvent:
+    return make_trusted_event(catalogue.CONTENT_UNSCANNED, {**base, "reason_code": reason_code})
+
+
+def response_refused(base: Base, reason_code: str) -> RuntimeEvent:
+    return make_trusted_event(catalogue.RESPONSE_REFUSED, {**base, "reason_code": reason_code})
+
+
 def usage_unavailable(base: Base, effective_model: str) -> RuntimeEvent:
     return make_trusted_event(
         catalogue.TOKEN_BUDGET_USAGE_UNAVAILABLE, {**base, "effective_model": effective_model}

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from tramapy.engine.operation import Attempt
 from tramapy.engine.text_runs import map_text_runs
+from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import ContentPart, ModelResponse, ToolCall
 
 if TYPE_CHECKING:
     from tramapy.dlp.vault import Vault
 
-__all__ = ["restore_call", "restore_response"]
+__all__ = ["restore_call", "restore_response", "restore_text"]
 
 
 async def restore_response(attempt: Attempt, response: ModelResponse) -> ModelResponse:
@@ -36,6 +37,16 @@ def restore_call(attempt: Attempt, call: ToolCall) -> ToolCall:
         return call
     restored = vault.restore_json(call.arguments_json)
     return call if restored == call.arguments_json else call.replace(arguments_json=restored)
+
+
+def restore_text(attempt: Attempt, text: str, location: DlpContentLocation, tool_name: str | None) -> str:
+    """Return a text of an answer with the values; the arguments of a call only where its tool is named."""
+    vault = attempt.operation.vault
+    if vault is None or not text:
+        return text
+    if location is not DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS:
+        return vault.restore(text)
+    return vault.restore_json(text) if tool_name in attempt.pipeline.restore_for_tools else text
 
 
 async def _parts(vault: Vault, parts: tuple[ContentPart, ...] | None) -> tuple[ContentPart, ...] | None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from tramapy.cancellation import is_cancellation
 from tramapy.engine.dispatch import Dispatch
+from tramapy.engine.native_stream import NativeStreamAttempt
 from tramapy.engine.operation import Attempt, CancelReason, Operation
 from tramapy.engine.stream_attempt import StreamAttempt
 from tramapy.errors import ProviderError
-from tramapy.messages import Chunk, ModelResponse
+from tramapy.messages import ModelResponse
 
 __all__ = ["EngineStream"]
 
@@ -23,17 +26,20 @@ class EngineStream:
     """The engine's side of `stream`: `next_chunk` until it gives None, or `close` at any time."""
 
     __slots__ = (
-        *("response", "_operation", "_dispatch", "_attempt", "_reader", "_ready"),
+        *("response", "_operation", "_dispatch", "_attempt", "_new_reader", "_reader", "_ready"),
         *("_is_started", "_is_over", "_is_released", "_turn", "_paused_at_s"),
     )
 
     def __init__(self, operation: Operation) -> None:
         self.response: ModelResponse | None = None
         self._operation = operation
+        self._new_reader: Callable[[Attempt], StreamAttempt] = (
+            StreamAttempt if operation.native is None else NativeStreamAttempt
+        )
         self._dispatch = Dispatch(operation)
         self._attempt: Attempt | None = None
         self._reader: StreamAttempt | None = None
-        self._ready: deque[Chunk] = deque()
+        self._ready: deque[Any] = deque()
         self._is_started = False
         self._is_over = False
         self._is_released = False
@@ -42,8 +48,8 @@ class EngineStream:
         # since when the consumer has the turn: its time is no time of the operation's
         self._paused_at_s: float | None = operation.started_s
 
-    async def next_chunk(self) -> Chunk | None:
-        """Return the next released piece, or None at the end.
+    async def next_chunk(self) -> Any:
+        """Return the next released piece, or None at the end: a `Chunk`, or bytes of a native stream.
 
         Raises:
             TramapyError: The operation ended; after its first released piece nothing is retried.
@@ -108,14 +114,14 @@ class EngineStream:
         if self._attempt is not None:
             self._attempt.leave_out(paused_s)
 
-    async def _advance(self, ready: deque[Chunk]) -> None:
+    async def _advance(self, ready: deque[Any]) -> None:
         """Make one step: open the next attempt, or take one piece from the open one."""
         attempt, reader = self._attempt, self._reader
         if attempt is None:
             attempt = self._begin()
         try:
             if reader is None:
-                reader = self._reader = StreamAttempt(attempt)
+                reader = self._reader = self._new_reader(attempt)
                 await reader.open()
             response = await reader.step(ready)
             if response is not None:

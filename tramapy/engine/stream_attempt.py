@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.engine.answer import inspect_response, inspect_tool_call
@@ -34,14 +34,14 @@ from tramapy.values import exact_text
 if TYPE_CHECKING:
     from tramapy.dlp.vault import RestoringText
 
-__all__ = ["StreamAttempt"]
+__all__ = ["StreamAttempt", "Way"]
 
 T = TypeVar("T")
 
 _CLOSE_BUDGET_S = 1.0
 
 
-class _Way(enum.Enum):
+class Way(enum.Enum):
     """How pieces reach the consumer."""
 
     PASS = enum.auto()
@@ -66,7 +66,7 @@ class StreamAttempt:
         self._attempt = attempt
         self._source: ChunkSource = None
         self._text: InspectedText | None = None
-        self._way = _Way.PASS
+        self._way = Way.PASS
         self._pieces: list[str] = []
         self._calls: dict[ToolCall, ToolCall] = {}
         vault = attempt.operation.vault
@@ -95,7 +95,7 @@ class StreamAttempt:
             return
         raise await failed_call(attempt, failure) from None
 
-    async def step(self, ready: deque[Chunk]) -> ModelResponse | None:
+    async def step(self, ready: deque[Any]) -> ModelResponse | None:
         """Take one piece from the provider; append what may be released to `ready`.
 
         Returns:
@@ -118,8 +118,7 @@ class StreamAttempt:
         Args:
             primary: The error in flight; a failure to close becomes a note on it, by type alone.
         """
-        if self._text is not None:
-            self._text.abort()
+        self._abort()
         source, self._source = self._source, None
         if source is None:
             return
@@ -138,8 +137,7 @@ class StreamAttempt:
 
     def abandon(self) -> None:
         """Drop everything without waiting. An async source is left to the event loop's own finalizer."""
-        if self._text is not None:
-            self._text.abort()
+        self._abort()
         source, self._source = self._source, None
         close = getattr(source, "close", None)
         if callable(close) and not self._attempt.pipeline.port.can_await:
@@ -151,15 +149,20 @@ class StreamAttempt:
                 return
             report_secondary_failure("provider_stream", "close", failure)
 
-    def _choose_way(self) -> _Way:
+    def _abort(self) -> None:
+        """Drop what DLP holds back."""
+        if self._text is not None:
+            self._text.abort()
+
+    def _choose_way(self) -> Way:
         pipeline = self._attempt.pipeline
         if pipeline.hooks.may_rewrite_responses:
-            return _Way.BUFFER
+            return Way.BUFFER
         if pipeline.dlp is None:
-            return _Way.PASS
+            return Way.PASS
         if pipeline.stream_dlp == "auto":
             self._text = InspectedText.open(self._attempt, pipeline.dlp)
-        return _Way.BUFFER if self._text is None else _Way.INSPECT
+        return Way.BUFFER if self._text is None else Way.INSPECT
 
     async def _open_source(self, request: ModelRequest) -> ChunkSource:
         source: object = self._attempt.route.provider.open_stream(request)
@@ -219,18 +222,18 @@ class StreamAttempt:
             return await step()
         return await observers.within_scope(event, step)
 
-    async def _take_text(self, chunk: TextChunk, ready: deque[Chunk]) -> None:
+    async def _take_text(self, chunk: TextChunk, ready: deque[Any]) -> None:
         text = chunk.text
         if not isinstance(text, str):
             raise self._unusable(text)
         text = exact_text(text)
         if not text:
             return  # says nothing, and must not stand in the way of a retry
-        if self._way is _Way.INSPECT and self._text is not None:
+        if self._way is Way.INSPECT and self._text is not None:
             text = await self._text.feed(text)
         else:
             self._pieces.append(text)
-            if self._way is _Way.BUFFER:
+            if self._way is Way.BUFFER:
                 return
             if self._restoring is None:
                 ready.append(chunk)
@@ -240,20 +243,20 @@ class StreamAttempt:
         if text:
             ready.append(TextChunk(text))
 
-    async def _take_tool_call(self, chunk: ToolCallChunk, ready: deque[Chunk]) -> None:
+    async def _take_tool_call(self, chunk: ToolCallChunk, ready: deque[Any]) -> None:
         call, dlp = chunk.tool_call, self._attempt.pipeline.dlp
         if not isinstance(call, ToolCall):
             raise self._unusable(call)
         if dlp is not None:
             call = plain_call(call)
         self._calls[call] = call
-        if self._way is _Way.BUFFER:
+        if self._way is Way.BUFFER:
             return
         if dlp is not None:
             self._calls[call] = call = await inspect_tool_call(self._attempt, dlp, call)
         ready.append(ToolCallChunk(restore_call(self._attempt, call)))
 
-    async def _complete(self, response: ModelResponse, ready: deque[Chunk]) -> ModelResponse:
+    async def _complete(self, response: ModelResponse, ready: deque[Any]) -> ModelResponse:
         """Do steps 3 to 6 on the whole response, and queue what is left to release."""
         attempt = self._attempt
         if not isinstance(response, ModelResponse):
@@ -263,7 +266,7 @@ class StreamAttempt:
         if not response.tool_calls and self._calls:
             response = response.replace(tool_calls=tuple(self._calls))
         tail = ""
-        if self._way is _Way.INSPECT and self._text is not None:
+        if self._way is Way.INSPECT and self._text is not None:
             tail = await self._text.finish()
             inspected = await self._inspect_rest(self._text, response)
         else:
@@ -274,7 +277,7 @@ class StreamAttempt:
             tail = self._restoring.feed(tail) + self._restoring.finish()
         if tail:
             ready.append(TextChunk(tail))
-        if self._way is _Way.BUFFER:
+        if self._way is Way.BUFFER:
             ready.extend(_as_chunks(concluded))
         ready.append(CompletedChunk(concluded))
         return concluded

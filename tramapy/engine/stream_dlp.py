@@ -49,16 +49,21 @@ class InspectedText:
         self._reported: dict[str, int] = {}
 
     @classmethod
-    def open(cls, attempt: Attempt, dlp: DlpInterceptor) -> InspectedText | None:
-        """Start on the answer's content; None where this interceptor cannot inspect it incrementally.
+    def open(
+        cls,
+        attempt: Attempt,
+        dlp: DlpInterceptor,
+        location: DlpContentLocation = DlpContentLocation.MODEL_RESPONSE_CONTENT,
+        tool_name: str | None = None,
+    ) -> InspectedText | None:
+        """Start on a text of the answer; None where this interceptor cannot inspect it incrementally.
 
         Raises:
             DlpInspectionError: The interceptor failed.
         """
         if not isinstance(dlp, StreamingDlpInterceptor):
             return None
-        location = DlpContentLocation.MODEL_RESPONSE_CONTENT
-        context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location)
+        context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location, tool_name)
         stream = _guarded(attempt, context, "open_stream", lambda: dlp.open_stream(context))
         return None if stream is None else cls(attempt, context, stream)
 

@@ -166,6 +166,24 @@ DLP_TOOL_RESULT_REJECTED: Final = RuntimeEventDefinition(
     is_audit_eligible=True,
     metric_name=TOOL_RESULT_REJECTED_METRIC.name,
 )
+CONTENT_UNSCANNED: Final = RuntimeEventDefinition(
+    name="tramai.content.unscanned",
+    domain=_POLICY,
+    description="A wrapped client's call has content that cannot be inspected; said once for each reason",
+    allowed=(*_WHERE, REASON_CODE),
+    required=_names(*_WHERE, REASON_CODE),
+    is_audit_eligible=True,
+    metric_name=ENGINE_EVENTS_METRIC.name,
+)
+RESPONSE_REFUSED: Final = RuntimeEventDefinition(
+    name="tramai.response.refused",
+    domain=_POLICY,
+    description="The model refused, or its provider's content filter stopped it; the attempt is a success",
+    allowed=(*_WHERE, REASON_CODE),
+    required=_names(*_WHERE, REASON_CODE),
+    is_audit_eligible=True,
+    metric_name=ENGINE_EVENTS_METRIC.name,
+)
 RETRY_SCHEDULED: Final = RuntimeEventDefinition(
     name="tramai.retry.scheduled",
     domain=_ENGINE,
@@ -283,6 +301,7 @@ CATALOGUE: Final = RuntimeEventCatalogue(
     (
         *(OPERATION_STARTED, ROUTE_SELECTED, ATTEMPT_STARTED),
         *(DLP_REDACTED, DLP_INSPECTION_FAILED, DLP_TOOL_RESULT_REJECTED),
+        *(CONTENT_UNSCANNED, RESPONSE_REFUSED),
         *(RETRY_SCHEDULED, STREAMING_STARTUP_RETRY),
         *(CIRCUIT_OPENED, CIRCUIT_HALF_OPENED, CIRCUIT_CLOSED, CIRCUIT_REJECTED),
         *(

@@ -1,0 +1,70 @@
+"""The steps after the provider call on an answer in a vendor's format: every text of it, each choice by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tramapy.engine import reporting
+from tramapy.engine.answer import inspect_response
+from tramapy.engine.inspection import inspect_text
+from tramapy.engine.native import NativeAnswer, NativeText
+from tramapy.engine.operation import Attempt
+from tramapy.engine.restoring import restore_response, restore_text
+from tramapy.errors import DlpInspectionError
+from tramapy.hooks.dlp import DlpContentType
+from tramapy.messages import ModelResponse
+
+__all__ = ["inspect_native", "inspect_native_text", "report_unscanned", "restore_native"]
+
+
+async def inspect_native(
+    attempt: Attempt, answer: NativeAnswer
+) -> tuple[tuple[ModelResponse, ...], tuple[str, ...]]:
+    """Do step 3: return the responses and the other texts as DLP leaves them.
+
+    Raises:
+        DlpInspectionError: Any text failed; nothing of the answer goes on.
+    """
+    if answer.unscanned:
+        report_unscanned(attempt, answer.unscanned, is_strict=answer.is_strict)
+    responses = tuple([await inspect_response(attempt, response) for response in answer.responses])
+    texts = tuple([await inspect_native_text(attempt, text) for text in answer.texts])
+    return responses, texts
+
+
+async def inspect_native_text(attempt: Attempt, text: NativeText) -> str:
+    """Inspect a text that no response shows."""
+    dlp = attempt.pipeline.dlp
+    if dlp is None or not text.text:
+        return text.text
+    context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, text.location, text.tool_name)
+    return await inspect_text(attempt, dlp, context, text.text)
+
+
+async def restore_native(
+    attempt: Attempt, answer: NativeAnswer, responses: Sequence[ModelResponse], texts: Sequence[str]
+) -> NativeAnswer:
+    """Do step 6: put the values in the place of placeholders, and write everything into the answer."""
+    if attempt.operation.vault is not None:
+        responses = [await restore_response(attempt, response) for response in responses]
+        texts = [
+            restore_text(attempt, text, native.location, native.tool_name)
+            for text, native in zip(texts, answer.texts, strict=True)
+        ]
+    return answer.rewritten(responses, texts)
+
+
+def report_unscanned(attempt: Attempt, reason_codes: Sequence[str], *, is_strict: bool) -> None:
+    """Say what cannot be inspected; where nothing uninspected may pass, refuse it.
+
+    Raises:
+        DlpInspectionError: It may not.
+    """
+    for reason_code in reason_codes:
+        if attempt.is_heard:
+            attempt.notify(reporting.content_unscanned(attempt.base, reason_code))
+        if is_strict:
+            raise DlpInspectionError(
+                f"Content cannot be inspected ({reason_code}), and strict=True lets nothing else pass; send the "
+                f"content itself, or leave strict out"
+            )

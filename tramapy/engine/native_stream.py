@@ -1,0 +1,349 @@
+"""One attempt of a stream in a vendor's format: each of its texts is a lane, inspected as it comes.
+
+An event goes out as it came where nothing was written into it. What DLP holds back of a lane goes out with a
+later event of the lane, or in one made for it. A tool call goes out as a whole, once its arguments are inspected.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tramapy.engine.answer import inspect_response
+from tramapy.engine.attempt import conclude_all
+from tramapy.engine.native import Lane, NativeEnd, NativeEvent, NativePiece, NativeText
+from tramapy.engine.native_answer import inspect_native_text, report_unscanned
+from tramapy.engine.operation import Attempt
+from tramapy.engine.restoring import restore_response, restore_text
+from tramapy.engine.stream_attempt import StreamAttempt, Way
+from tramapy.engine.stream_dlp import InspectedText
+from tramapy.hooks.dlp import DlpContentLocation
+from tramapy.messages import ModelResponse
+
+if TYPE_CHECKING:
+    from tramapy.dlp.vault import RestoringText
+
+__all__ = ["NativeStreamAttempt"]
+
+
+class _LaneText:
+    """What is known of a lane: its text as it came, as DLP left it, and as it goes out."""
+
+    __slots__ = ("_inspected", "_out", "_raw", "_restoring", "_sanitized", "is_held", "is_over", "place")
+
+    def __init__(
+        self, attempt: Attempt, first: NativePiece, inspected: InspectedText | None, *, is_held: bool
+    ) -> None:
+        self.place = NativeText("", first.location, first.tool_name)
+        self.is_held = is_held
+        self.is_over = False
+        self._inspected = inspected
+        vault = attempt.operation.vault
+        self._restoring: RestoringText | None = None if vault is None else vault.open_stream()
+        self._raw: list[str] = []
+        self._sanitized: list[str] = []
+        self._out: list[str] = []
+
+    @property
+    def raw(self) -> str:
+        return "".join(self._raw)
+
+    @property
+    def sanitized(self) -> str:
+        return "".join(self._sanitized)
+
+    @property
+    def out(self) -> str:
+        return "".join(self._out)
+
+    def keep(self, text: str) -> None:
+        """Take a piece that waits for the rest."""
+        self._raw.append(text)
+
+    async def feed(self, text: str) -> str:
+        """Take a piece and return what may go out."""
+        self._raw.append(text)
+        return self._passed(text if self._inspected is None else await self._inspected.feed(text))
+
+    async def finish(self) -> str:
+        """Return the rest."""
+        self.is_over = True
+        rest = self._passed("" if self._inspected is None else await self._inspected.finish())
+        if self._restoring is None:
+            return rest
+        held = self._restoring.finish()
+        if held:
+            self._out.append(held)
+        return rest + held
+
+    def settle(self, sanitized: str, out: str) -> None:
+        """Take the text of a lane that was inspected as a whole."""
+        self.is_over = True
+        self._sanitized = [sanitized]
+        self._out = [out]
+
+    def abort(self) -> None:
+        if self._inspected is not None and not self.is_over:
+            self._inspected.abort()
+
+    def _passed(self, released: str) -> str:
+        if not released:
+            return released
+        self._sanitized.append(released)
+        if self._restoring is not None:
+            released = self._restoring.feed(released)
+        if released:
+            self._out.append(released)
+        return released
+
+
+class NativeStreamAttempt(StreamAttempt):
+    """Does what `StreamAttempt` does; what it makes ready is bytes."""
+
+    __slots__ = ("_buffer", "_is_begun", "_lanes", "_opening", "_spare", "_told", "_waiting")
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt)
+        self._lanes: dict[Lane, _LaneText] = {}
+        # what opens a held lane, until its end
+        self._waiting: dict[Lane, bytes] = {}
+        # what says nothing yet, until something is said
+        self._opening: list[bytes] = []
+        self._is_begun = False
+        self._buffer: list[NativeEvent] = []
+        self._spare: InspectedText | None = None
+        self._told: set[str] = set()
+
+    async def step(self, ready: deque[Any]) -> ModelResponse | None:
+        """Take one event from the provider; append what may be released to `ready`."""
+        event = await self._pull()
+        if not isinstance(event, NativeEvent):
+            raise self._unusable(event)
+        if event.unscanned:
+            self._report_unscanned(event)
+        if self._way is Way.BUFFER:
+            await self._keep(event)
+            return await self._complete_buffered(event, ready) if isinstance(event, NativeEnd) else None
+        if isinstance(event, NativeEnd):
+            event.ends.extend(self._open_lanes(event.ends))
+        if self._way is Way.PASS and self._restoring is None:
+            self._pass_on(event, ready)
+        else:
+            await self._take(event, ready)
+        if not isinstance(event, NativeEnd):
+            return None
+        ready.extend(self._opening)
+        responses = await conclude_all(self._attempt, event.responses(self._sanitized_of))
+        return responses[0]
+
+    def _choose_way(self) -> Way:
+        pipeline = self._attempt.pipeline
+        if pipeline.hooks.may_rewrite_responses:
+            return Way.BUFFER
+        if pipeline.dlp is None:
+            return Way.PASS
+        if pipeline.stream_dlp == "auto":
+            # asked once; the first lane of content is inspected by it
+            self._spare = InspectedText.open(self._attempt, pipeline.dlp)
+        return Way.BUFFER if self._spare is None else Way.INSPECT
+
+    def _abort(self) -> None:
+        for lane in self._lanes.values():
+            lane.abort()
+        if self._spare is not None:
+            self._spare.abort()
+
+    def _report_unscanned(self, event: NativeEvent) -> None:
+        fresh = [reason_code for reason_code in event.unscanned if reason_code not in self._told]
+        self._told.update(fresh)
+        report_unscanned(self._attempt, fresh, is_strict=event.is_strict)
+
+    def _open_lanes(self, ended: list[Lane]) -> list[Lane]:
+        lanes = [lane for lane, text in self._lanes.items() if not text.is_over and lane not in ended]
+        return lanes + [lane for lane in self._waiting if lane not in self._lanes and lane not in ended]
+
+    def _pass_on(self, event: NativeEvent, ready: deque[Any]) -> None:
+        """Release an event as it came; its texts are kept for those who see the whole response."""
+        for piece in event.pieces:
+            if piece.lane is not None and not piece.is_repeat:
+                self._lane_of(piece.lane, piece).keep(piece.text)
+        self._release(event.frame(), ready, is_opening=event.is_opening)
+
+    async def _take(self, event: NativeEvent, ready: deque[Any]) -> None:
+        """Inspect an event's pieces, end the lanes that it ends, and release it or let it wait."""
+        repeats: list[NativePiece] = []
+        fed: dict[Lane, tuple[NativePiece, str]] = {}
+        for piece in event.pieces:
+            if piece.lane is None:
+                await self._take_whole(piece)
+            elif piece.is_repeat:
+                repeats.append(piece)
+            else:
+                await self._take_piece(piece.lane, piece, fed)
+        for lane in event.ends:
+            for frame in await self._end(lane, event, fed):
+                self._release(frame, ready, is_opening=False)
+        for piece in repeats:
+            await self._repeat(piece)
+        opens = event.opens
+        if opens is not None and opens not in event.ends:
+            self._waiting[opens] = self._waiting.get(opens, b"") + event.frame()
+        else:
+            self._release(event.frame(), ready, is_opening=event.is_opening)
+
+    async def _take_piece(
+        self, lane: Lane, piece: NativePiece, fed: dict[Lane, tuple[NativePiece, str]]
+    ) -> None:
+        text = self._lane_of(lane, piece)
+        if text.is_over:
+            # a lane that goes on after its end is no lane: nothing follows what it says
+            await self._take_whole(piece)
+        elif text.is_held:
+            text.keep(piece.text)
+            if piece.text:
+                piece.write("")
+        else:
+            released = await text.feed(piece.text)
+            if released != piece.text:
+                piece.write(released)
+            fed[lane] = piece, released
+
+    async def _take_whole(self, piece: NativePiece) -> None:
+        place = NativeText(piece.text, piece.location, piece.tool_name)
+        text = await inspect_native_text(self._attempt, place)
+        text = restore_text(self._attempt, text, place.location, place.tool_name)
+        if text != piece.text:
+            piece.write(text)
+
+    async def _repeat(self, piece: NativePiece) -> None:
+        """Let a text that was streamed say the same the second time."""
+        lane = self._lanes.get(piece.lane)
+        if lane is None or not lane.is_over or lane.raw != piece.text:
+            await self._take_whole(piece)
+        elif lane.out != piece.text:
+            piece.write(lane.out)
+
+    async def _end(
+        self, lane: Lane, event: NativeEvent, fed: dict[Lane, tuple[NativePiece, str]]
+    ) -> list[bytes]:
+        """End a lane and return the frames that go out for it before the event."""
+        frames = [self._waiting.pop(lane, b"")]
+        text = self._lanes.get(lane)
+        if text is None or text.is_over:
+            return frames
+        if text.is_held:
+            await self._settle(text)
+            tail = text.out
+        else:
+            tail = await text.finish()
+            if tail and lane in fed:
+                piece, released = fed[lane]
+                piece.write(released + tail)
+                return frames
+        if tail:
+            frames.append(event.tail(lane, tail))
+        return frames
+
+    async def _settle(self, text: _LaneText) -> None:
+        place = text.place
+        sanitized = await inspect_native_text(
+            self._attempt, NativeText(text.raw, place.location, place.tool_name)
+        )
+        text.settle(sanitized, restore_text(self._attempt, sanitized, place.location, place.tool_name))
+
+    def _lane_of(self, lane: Lane, piece: NativePiece) -> _LaneText:
+        text = self._lanes.get(lane)
+        if text is None:
+            is_held, inspected = piece.is_held, None
+            if self._way is Way.INSPECT and not is_held:
+                inspected = self._inspection(piece)
+                is_held = inspected is None
+            text = self._lanes[lane] = _LaneText(self._attempt, piece, inspected, is_held=is_held)
+        return text
+
+    def _inspection(self, piece: NativePiece) -> InspectedText | None:
+        """Open the inspection of a lane; None where the interceptor has none for it: it is inspected as a whole."""
+        dlp, spare = self._attempt.pipeline.dlp, self._spare
+        if spare is not None and piece.location is DlpContentLocation.MODEL_RESPONSE_CONTENT:
+            self._spare = None
+            return spare
+        return (
+            None if dlp is None else InspectedText.open(self._attempt, dlp, piece.location, piece.tool_name)
+        )
+
+    def _release(self, frame: bytes, ready: deque[Any], *, is_opening: bool) -> None:
+        if not frame:
+            return
+        if is_opening and not self._is_begun:
+            self._opening.append(frame)
+            return
+        self._is_begun = True
+        ready.extend(self._opening)
+        self._opening.clear()
+        ready.append(frame)
+
+    def _sanitized_of(self, lane: Lane) -> str:
+        text = self._lanes.get(lane)
+        if text is None:
+            return ""
+        return text.raw if self._way is Way.PASS and self._restoring is None else text.sanitized
+
+    def _raw_of(self, lane: Lane) -> str:
+        text = self._lanes.get(lane)
+        return "" if text is None else text.raw
+
+    async def _keep(self, event: NativeEvent) -> None:
+        """Let an event wait for the end of the stream; texts that are whole by themselves are inspected now."""
+        self._buffer.append(event)
+        for piece in event.pieces:
+            if piece.lane is None:
+                await self._take_whole(piece)
+            elif not piece.is_repeat:
+                self._lane_of(piece.lane, piece).keep(piece.text)
+
+    async def _complete_buffered(self, end: NativeEnd, ready: deque[Any]) -> ModelResponse:
+        """Do steps 3 to 6 on the whole answer, write it into the events, and release them all."""
+        attempt = self._attempt
+        responses = end.responses(self._raw_of)
+        shown = end.lane_texts(responses)
+        inspected = [await inspect_response(attempt, response) for response in responses]
+        for lane, text in self._lanes.items():
+            if lane not in shown:
+                await self._settle(text)
+        concluded = await conclude_all(attempt, inspected)
+        restored = [await restore_response(attempt, response) for response in concluded]
+        texts = dict(end.lane_texts(restored))
+        texts.update((lane, text.out) for lane, text in self._lanes.items() if lane not in shown)
+        is_written: set[Lane] = set()
+        for event in self._buffer:
+            for piece in event.pieces:
+                if piece.lane is not None:
+                    await self._write_whole(piece.lane, piece, texts, is_written)
+            if event is not end:
+                ready.append(event.frame())
+        ready.extend(end.tail(lane, text) for lane, text in texts.items() if text and lane not in self._lanes)
+        ready.append(end.frame())
+        self._drop_empty(ready)
+        return concluded[0]
+
+    async def _write_whole(
+        self, lane: Lane, piece: NativePiece, texts: Mapping[Lane, str], is_written: set[Lane]
+    ) -> None:
+        """Write a lane's whole text into its first piece, and nothing into the others; unless it is unchanged."""
+        raw = self._raw_of(lane)
+        text = texts.get(lane, "")
+        if piece.is_repeat:
+            if lane not in self._lanes or piece.text != raw:
+                await self._take_whole(piece)
+            elif text != raw:
+                piece.write(text)
+        elif text != raw:
+            piece.write("" if lane in is_written else text)
+            is_written.add(lane)
+
+    @staticmethod
+    def _drop_empty(ready: deque[Any]) -> None:
+        frames = [frame for frame in ready if frame]
+        ready.clear()
+        ready.extend(frames)
