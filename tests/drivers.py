@@ -35,9 +35,7 @@ class Rig:
         tramapy: The facade.
     """
 
-    def __init__(
-        self, driver: Driver, providers: Mapping[str, ScriptedProvider], settings: dict[str, Any]
-    ) -> None:
+    def __init__(self, driver: Driver, providers: Mapping[str, Any], settings: dict[str, Any]) -> None:
         self.driver = driver
         self.clock: FakeClock = settings.setdefault("clock", FakeClock())
         self.observer = RecordingObserver()
@@ -109,9 +107,7 @@ class Driver:
         """Whether hooks may be `async def` here."""
         return self.name != "sync"
 
-    def rig(
-        self, providers: ScriptedProvider | Mapping[str, ScriptedProvider] | Sequence[Any], **settings: Any
-    ) -> Rig:
+    def rig(self, providers: ScriptedProvider | Mapping[str, Any] | Sequence[Any], **settings: Any) -> Rig:
         """Build a facade; a single provider, or a list of its answers, is provider `p`."""
         if isinstance(providers, ScriptedProvider):
             providers = {"p": providers}

@@ -76,6 +76,13 @@ def test_texts_names_and_long_numbers_are_rest(value: object) -> None:
     assert rest_of({"choices": value}, {"choices": None}) == {"choices": value}
 
 
+def test_a_text_that_is_gone_from_the_rest_is_refused() -> None:
+    with pytest.raises(DlpInspectionError, match="another shape"):
+        merged({"a": "x", "b": "y"}, {}, {"a": "x"})
+    with pytest.raises(DlpInspectionError, match="another shape"):
+        merged({"a": "x", "b": "y"}, {}, {"a": "x", "b": "y", "c": "z"})
+
+
 def test_a_name_that_is_no_word_is_text() -> None:
     value = {"4111 1111 1111 1111": None, "stream": True, "index": 0, "a1": 5}
     assert rest_of(value, {"index": SKIP}) == {"4111 1111 1111 1111": None, "a1": 5}

@@ -73,8 +73,7 @@ class _LaneText:
         if self._restoring is None:
             return rest
         held = self._restoring.finish()
-        if held:
-            self._out.append(held)
+        self._out.append(held)
         return rest + held
 
     def settle(self, sanitized: str, out: str) -> None:
@@ -93,8 +92,7 @@ class _LaneText:
         self._sanitized.append(released)
         if self._restoring is not None:
             released = self._restoring.feed(released)
-        if released:
-            self._out.append(released)
+        self._out.append(released)
         return released
 
 
