@@ -321,6 +321,15 @@ def test_an_interceptor_that_fails_ends_the_call(driver: Driver) -> None:
         answered(rig, ASKED)
 
 
+@pytest.mark.parametrize("error", [DlpInspectionError("no shape"), InterceptorError("no place")])
+def test_a_format_without_a_place_for_a_change_says_so_itself(driver: Driver, error: Exception) -> None:
+    rig = driver.rig({"p": Natives(error)}, circuit_breaker=CircuitBreakerSettings(failure_threshold=1))
+    with pytest.raises(type(error)) as caught:
+        answered(rig, ASKED)
+    assert caught.value is error
+    assert breaker_of(rig).open_until_s("p") is None
+
+
 def test_what_is_no_answer_is_refused(driver: Driver) -> None:
     rig = driver.rig({"p": Natives("text")})
     with pytest.raises(ProviderError, match="returned str"):

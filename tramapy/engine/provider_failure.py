@@ -13,6 +13,7 @@ from tramapy.errors import (
     CircuitBreakerOpenError,
     ConfigurationError,
     DlpInspectionError,
+    InterceptorError,
     ProviderError,
     ProviderFailureCode,
     ProviderTimeoutError,
@@ -25,6 +26,9 @@ from tramapy.values import exact_text
 __all__ = ["failed_call"]
 
 _FIELDS: Final = frozenset(("retryable", "status_code", "retry_after_s", "failure_code", "counts_on_breaker"))
+
+
+_OF_A_FORMAT: Final = (DlpInspectionError, InterceptorError)
 
 
 async def failed_call(attempt: Attempt, error: Exception) -> Exception:
@@ -43,6 +47,8 @@ async def failed_call(attempt: Attempt, error: Exception) -> Exception:
         return CircuitBreakerOpenError(attempt.route.provider.provider_id, retry_after_s)
     if len(found) == 1 and isinstance(found[0], ConfigurationError):
         return await _configuration(attempt, found[0])
+    if len(found) == 1 and isinstance(found[0], _OF_A_FORMAT) and attempt.operation.native is not None:
+        return found[0]  # a wire format of ours has no place for what a hook made of a request
     failures = [leaf for leaf in found if isinstance(leaf, ProviderError) and _is_usable(leaf)]
     if len(failures) < len(found):
         return _defect(attempt, error, found)
