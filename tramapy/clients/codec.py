@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import json
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, NativePiece, NativeRequest
 from tramapy.errors import DlpInspectionError
@@ -18,6 +18,7 @@ __all__ = [
     "Codec",
     "JsonEvent",
     "JsonPiece",
+    "RestPiece",
     "StreamDecoder",
     "WireAnswer",
     "WireRequest",
@@ -173,6 +174,45 @@ class JsonPiece(NativePiece):
         """Put another text in its place."""
         self._owner[self._key] = text
         self._event.is_changed = True
+
+
+class RestPiece(NativePiece):
+    """What a plan does not cover of an event, as JSON; it is merged into the event's own objects."""
+
+    __slots__ = ("_event", "_plan", "is_held", "is_repeat", "lane", "location", "text", "tool_name")
+
+    def __init__(self, event: JsonEvent, plan: Plan, text: str, location: DlpContentLocation) -> None:
+        self._event = event
+        self._plan = plan
+        self.text = text
+        self.location = location
+        self.tool_name = None
+        self.lane = None
+        self.is_held = False
+        self.is_repeat = False
+
+    def write(self, text: str) -> None:
+        """Merge another rest; pieces that write into the same objects still do.
+
+        Raises:
+            DlpInspectionError: It is no JSON any more, or of another shape.
+        """
+        _graft(self._event.value, merged_text(self._event.value, self._plan, text))
+        self._event.is_changed = True
+
+
+def _graft(value: object, changed: object) -> object:
+    """Return `changed`, with the objects and arrays of `value` kept where both have one."""
+    if isinstance(value, dict) and isinstance(changed, dict):
+        known = cast("dict[str, object]", value)
+        for name, item in cast("dict[str, object]", changed).items():
+            known[name] = _graft(known.get(name), item)
+        return known
+    if isinstance(value, list) and isinstance(changed, list):
+        items = cast("list[object]", value)
+        items[:] = [_graft(*pair) for pair in zip(items, cast("list[object]", changed), strict=True)]
+        return items
+    return changed
 
 
 class JsonEvent(NativeEvent):
