@@ -2,7 +2,7 @@
 
 import pytest
 
-from tramapy.clients.plans import each, numbers, opaque, shown, word
+from tramapy.clients.plans import each, identifier, numbers, opaque, shown, word
 from tramapy.wire.rest import SKIP, Plan, rest_of
 
 
@@ -13,6 +13,7 @@ from tramapy.wire.rest import SKIP, Plan, rest_of
         (opaque, 5_000_000),
         (shown, "a text"),
         (word, "tool_calls"),
+        (identifier, "mcp:find_1/x.y-z"),
         (numbers, 4111111111111111),
         (numbers, {"a": 5_000_000, "b": None, "c": {"d": [1_000_000, 0.5]}}),
         (each(opaque), ["a", "b"]),
@@ -28,6 +29,8 @@ def test_what_is_due_is_skipped(plan: Plan, value: object) -> None:
         (opaque, {"a": "b"}),
         (opaque, ["a"]),
         (shown, 4111111111111111),
+        (identifier, "a text"),
+        (identifier, 4111111111111111),
         (word, "Auto"),
         (word, "a" * 25),
         (word, "sk-1"),

@@ -15,6 +15,7 @@ from tramapy.clients.rewriting import (
     placed_calls,
     placed_parts,
     positions_of,
+    with_value_at,
     woven,
 )
 from tramapy.messages import ContentPart, ImagePart, Message, MessageRole, TextPart, ToolCall
@@ -68,7 +69,10 @@ def test_an_origin_copies_to_itself_and_shows_no_owner() -> None:
         ([1, 3], [(0, None), (1, 0), (2, None), (3, 1), (4, None)]),
         ([3, 1], [(0, None), (2, None), (3, 0), (1, 1), (4, None)]),
         ([3], [(0, None), (2, None), (3, 0), (4, None)]),
-        ([None, 1, None], [(None, 0), (0, None), (1, 1), (None, 2), (2, None), (4, None)]),
+        (
+            [None, 1, None, 3, None],
+            [(None, 0), (0, None), (1, 1), (None, 2), (2, None), (3, 3), (4, None), (None, 4)],
+        ),
         ([], [(0, None), (2, None), (4, None)]),
     ],
     ids=["same", "reordered", "dropped", "added", "all dropped"],
@@ -146,6 +150,15 @@ def test_calls_are_known_by_id_and_name() -> None:
     new = ToolCall(id="1", name="g", arguments_json="{}")
     changed = two.replace(arguments_json="[]")
     assert placed_calls((one, two, twin), (changed, new, one, one, one)) == [1, None, 0, 2, None]
+
+
+def test_only_what_is_on_the_way_is_copied() -> None:
+    value: dict[str, object] = {"a": [{"b": "c"}, {"d": "e"}], "f": {}}
+    changed = with_value_at(value, ("a", 0, "b"), "x")
+    assert changed == {"a": [{"b": "x"}, {"d": "e"}], "f": {}}
+    assert value == {"a": [{"b": "c"}, {"d": "e"}], "f": {}}
+    assert with_value_at(value, ("new",), 1) == {**value, "new": 1}
+    assert with_value_at(value, (), 1) == 1
 
 
 def test_the_error_names_what_has_no_place() -> None:

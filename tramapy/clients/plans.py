@@ -11,10 +11,12 @@ from typing import Final, cast
 
 from tramapy.wire.rest import EACH, SKIP, Plan
 
-__all__ = ["each", "numbers", "opaque", "shown", "word"]
+__all__ = ["each", "identifier", "numbers", "opaque", "shown", "word"]
 
 # what a format's own words look like; a name, a key or a number never does
 _WORD: Final = re.compile(r"[a-z_\-]{1,24}\Z").match
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.:/\-]{1,128}\Z").match
 
 
 def opaque(value: object) -> Plan:
@@ -30,6 +32,11 @@ def shown(value: object) -> Plan:
 def word(value: object) -> Plan:
     """Skip a word such as `auto` or `tool_calls`."""
     return SKIP if isinstance(value, str) and _WORD(value) else None
+
+
+def identifier(value: object) -> Plan:
+    """Skip the name of a tool or a model: one with blanks in it is text."""
+    return SKIP if isinstance(value, str) and _IDENTIFIER(value) else None
 
 
 def numbers(value: object) -> Plan:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from tramapy.errors import InterceptorError
 from tramapy.messages import ContentPart, Message, TextPart, ToolCall
@@ -22,6 +23,7 @@ __all__ = [
     "placed_calls",
     "placed_parts",
     "positions_of",
+    "with_value_at",
     "woven",
 ]
 
@@ -93,8 +95,8 @@ class Slot:
 def woven(native_count: int, shown: Collection[int], placed: Sequence[int | None]) -> Iterator[Slot]:
     """Yield the list to write.
 
-    What was not shown stands before the next item that stood behind it; what was shown and is not placed any
-    more goes.
+    What was not shown stands before the next item that stood behind it, and before new ones at the end; what was
+    shown and is not placed any more goes.
 
     Args:
         native_count: How many native items there are.
@@ -102,17 +104,21 @@ def woven(native_count: int, shown: Collection[int], placed: Sequence[int | None
         placed: For each item of ours in order, the position of its native item, or None for a new one.
     """
     next_native = 0
-    for ours, native in enumerate(placed):
+    end = len(placed)
+    while end and placed[end - 1] is None:
+        end -= 1
+    for ours, native in enumerate(placed[:end]):
         if native is not None:
-            while next_native < native:
-                if next_native not in shown:
-                    yield Slot(next_native, None)
-                next_native += 1
+            yield from _kept(next_native, native, shown)
             next_native = max(next_native, native + 1)
         yield Slot(native, ours)
-    for native in range(next_native, native_count):
-        if native not in shown:
-            yield Slot(native, None)
+    yield from _kept(next_native, native_count, shown)
+    for ours in range(end, len(placed)):
+        yield Slot(None, ours)
+
+
+def _kept(start: int, end: int, shown: Collection[int]) -> Iterator[Slot]:
+    return (Slot(native, None) for native in range(start, end) if native not in shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +208,17 @@ def no_place(what: str) -> InterceptorError:
         f"An interceptor gave {what}, which the format of this call has no place for; leave it out, or change "
         "what is there"
     )
+
+
+def with_value_at(value: object, path: Sequence[str | int], changed: object) -> object:
+    """Return a JSON value with another one at a place; only what is on the way is copied."""
+    if not path:
+        return changed
+    first, others = path[0], path[1:]
+    if isinstance(first, str):
+        fields = dict(cast("dict[str, object]", value))
+        fields[first] = with_value_at(fields.get(first), others, changed)
+        return fields
+    items = list(cast("list[object]", value))
+    items[first] = with_value_at(items[first], others, changed)
+    return items

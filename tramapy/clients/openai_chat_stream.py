@@ -1,0 +1,193 @@
+"""The stream of `/chat/completions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, cast
+
+from tramapy.clients.openai_calls import arguments_of
+from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, MESSAGE, REASONING_NAMES
+from tramapy.clients.openai_choices import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane
+from tramapy.clients.openai_content import text_in
+from tramapy.clients.plans import each, identifier, opaque, shown, word
+from tramapy.clients.rewriting import no_place
+from tramapy.engine.native import Lane
+from tramapy.hooks.dlp import DlpContentLocation
+from tramapy.messages import FinishReason, ImagePart, ModelResponse, TextPart, ToolCall
+from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, text_of
+from tramapy.wire.rest import SKIP, Plan
+
+__all__ = ["CHAT_STREAM"]
+
+_LOCATIONS: Final = {
+    "content": DlpContentLocation.MODEL_RESPONSE_CONTENT,
+    "refusal": DlpContentLocation.MODEL_RESPONSE_REFUSAL,
+    "reasoning_content": DlpContentLocation.MODEL_RESPONSE_REASONING,
+    "reasoning": DlpContentLocation.MODEL_RESPONSE_REASONING,
+}
+
+
+def _call_plan(value: object) -> Plan:
+    return _CUSTOM if isinstance(mapping_of(value).get("custom"), dict) else _FUNCTION
+
+
+_CALL: Final[Mapping[str, Plan]] = {"id": opaque, "type": word, "index": opaque}
+_CUSTOM: Final[Plan] = {**_CALL, "custom": {"name": identifier, "input": shown}}
+_FUNCTION: Final[Plan] = {**_CALL, "function": {"name": identifier, "arguments": SKIP}}
+_calls_plan: Final = each(_call_plan)
+
+
+_PLAN: Final[Mapping[str, Plan]] = {
+    **ANSWER_HEAD,
+    "choices": each({**CHOICE_HEAD, "delta": {**MESSAGE, "tool_calls": _calls_plan}}),
+}
+
+
+class _ChatFormat(ChoiceFormat):
+    plan = _PLAN
+
+    def take(self, event: ChoiceEvent, choice: Choice, native: dict[str, object]) -> None:
+        delta = native.get("delta")
+        if delta is None:
+            return
+        if not isinstance(delta, dict):
+            raise invalid_answer("has a delta that is no object")
+        fields = cast("dict[str, object]", delta)
+        for kind, location in _LOCATIONS.items():
+            text = fields.get(kind)
+            if isinstance(text, str):
+                if text:
+                    event.add(choice.lane(kind), native, fields, kind, text, location)
+            elif text is not None:
+                _take_odd_text(event, choice, native, kind, text)
+        if fields.get("tool_calls"):
+            _take_calls(event, choice, native, fields["tool_calls"])
+        if "function_call" in fields:
+            _take_function_call(event, choice, native, fields["function_call"])
+        if "audio" in fields:
+            _take_audio(event, choice, native, fields["audio"])
+
+    def tail(self, lane: ChoiceLane, text: str) -> dict[str, object]:
+        return {
+            "index": lane.choice,
+            "delta": _tail_delta(lane, text),
+            "logprobs": None,
+            "finish_reason": None,
+        }
+
+    def response(self, choice: Choice, text_of_lane: Callable[[Lane], str]) -> ModelResponse:
+        refusal = ChoiceLane("refusal", choice.index)
+        reasoning = _reasoning_lane(choice)
+        return ModelResponse(
+            content=text_of_lane(ChoiceLane("content", choice.index)),
+            refusal=text_of_lane(refusal) if refusal in choice.lanes else None,
+            reasoning=None if reasoning is None else text_of_lane(reasoning),
+            tool_calls=tuple(
+                ToolCall(id=call.id, name=call.name, arguments_json=text_of_lane(call.lane))
+                for call in choice.calls
+                if call.lane.kind == "call"
+            ),
+            finish_reason=choice.finish_reason or FinishReason.OTHER,
+        )
+
+    def lane_texts(self, choice: Choice, response: ModelResponse) -> Mapping[Lane, str]:
+        texts: dict[Lane, str] = {}
+        reasoning = _reasoning_lane(choice)
+        for lane, text in (
+            (ChoiceLane("content", choice.index), _whole_content(response)),
+            (ChoiceLane("refusal", choice.index), response.refusal),
+            (reasoning or ChoiceLane("", choice.index), response.reasoning),
+        ):
+            if text or lane in choice.lanes:
+                texts[lane] = text or ""
+        if reasoning is None and response.reasoning:
+            raise no_place("a reasoning, where the model gave none")
+        calls = [call for call in choice.calls if call.lane.kind == "call"]
+        if [(call.id, call.name) for call in calls] != [(call.id, call.name) for call in response.tool_calls]:
+            raise no_place("other tool calls than the model made, in a stream")
+        for call, said in zip(calls, response.tool_calls, strict=True):
+            texts[call.lane] = said.arguments_json
+        return texts
+
+
+CHAT_STREAM: Final = _ChatFormat()
+"""Reads the events of a chat completion."""
+
+
+def _take_odd_text(
+    event: ChoiceEvent, choice: Choice, native: dict[str, object], kind: str, value: object
+) -> None:
+    """Take content that a server gives as parts; other content and refusals must be text."""
+    if kind == "refusal":
+        raise invalid_answer("has a refusal that is no text")
+    if kind != "content":
+        return
+    if not isinstance(value, list):
+        raise invalid_answer("has content that is no text")
+    for part in cast("list[object]", value):
+        text = text_in(mapping_of(part))
+        if text:
+            owner = cast("dict[str, object]", part)
+            event.add(choice.lane("content"), native, owner, "text", text, _LOCATIONS["content"])
+
+
+def _take_calls(event: ChoiceEvent, choice: Choice, native: dict[str, object], parts: object) -> None:
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in cast("list[object]", parts)):
+        raise invalid_answer("has a tool call that is no object")
+    for part in cast("list[dict[str, object]]", parts):
+        is_custom = isinstance(part.get("custom"), dict)
+        body = part.get("custom" if is_custom else "function")
+        if not isinstance(body, dict):
+            continue
+        owner = cast("dict[str, object]", body)
+        call = choice.call(
+            "custom" if is_custom else "call", count_of(part.get("index")), text_of(part.get("id"))
+        )
+        call.name += text_of(owner.get("name")) or ""
+        text = (text_of(owner.get("input")) or "") if is_custom else arguments_of(owner)
+        event.add_held(call, native, owner, "input" if is_custom else "arguments", text)
+
+
+def _take_function_call(event: ChoiceEvent, choice: Choice, native: dict[str, object], body: object) -> None:
+    if not isinstance(body, dict):
+        return
+    owner = cast("dict[str, object]", body)
+    call = choice.call("function_call", None, None)
+    call.name += text_of(owner.get("name")) or ""
+    event.add_held(call, native, owner, "arguments", text_of(owner.get("arguments")) or "")
+
+
+def _take_audio(event: ChoiceEvent, choice: Choice, native: dict[str, object], body: object) -> None:
+    if not isinstance(body, dict):
+        return
+    owner = cast("dict[str, object]", body)
+    transcript = text_of(owner.get("transcript"))
+    if transcript:
+        event.add(choice.lane("transcript"), native, owner, "transcript", transcript, _LOCATIONS["content"])
+    if owner.get("data"):
+        event.unscanned = ("audio",)
+
+
+def _tail_delta(lane: ChoiceLane, text: str) -> dict[str, object]:
+    if lane.kind == "transcript":
+        return {"audio": {"transcript": text}}
+    if lane.kind == "function_call":
+        return {"function_call": {"arguments": text}}
+    if lane.kind not in ("call", "custom"):
+        return {lane.kind: text}
+    body = {"function": {"arguments": text}} if lane.kind == "call" else {"custom": {"input": text}}
+    # no id: what adds up the deltas would take it for a second half
+    return {"tool_calls": [body if lane.wire_index is None else {"index": lane.wire_index, **body}]}
+
+
+def _reasoning_lane(choice: Choice) -> ChoiceLane | None:
+    lanes = (ChoiceLane(name, choice.index) for name in REASONING_NAMES)
+    return next((lane for lane in lanes if lane in choice.lanes), None)
+
+
+def _whole_content(response: ModelResponse) -> str:
+    if response.content_parts is None:
+        return response.content
+    if any(isinstance(part, ImagePart) for part in response.content_parts):
+        raise no_place("an image, in a stream")
+    return "".join(part.text for part in response.content_parts if isinstance(part, TextPart))
