@@ -2,13 +2,14 @@
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.clients.bodies import JSON, texts_in
+from tests.clients.bodies import JSON, fields, list_of, named, one_of, texts_in
 from tramapy import DlpInspectionError, InterceptorError, ProviderError, ProviderFailureCode
 from tramapy.clients.codec import WireAnswer
 from tramapy.clients.openai_chat import ChatCodec
@@ -240,27 +241,27 @@ def test_an_error_in_the_place_of_an_answer_is_refused() -> None:
     assert (caught.value.status_code, caught.value.retryable) == (429, True)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        None,
-        [],
-        "text",
-        {},
-        {"choices": None},
-        {"choices": []},
-        {"choices": {}},
-        {"choices": ["a"]},
-        {"choices": [{}]},
-        {"choices": [{"message": None}]},
-        {"choices": [{"message": ["a"]}]},
-        {"choices": [{"message": {"content": 5}}]},
-        {"choices": [{"message": {"content": {"a": "b"}}}]},
-        {"choices": [{"message": {"refusal": ["a"]}}]},
-        {"choices": [{"message": {"tool_calls": {}}}]},
-        {"choices": [{"message": {"tool_calls": ["a"]}}]},
-    ],
+INVALID: Sequence[object] = (
+    None,
+    [],
+    "text",
+    {},
+    {"choices": None},
+    {"choices": []},
+    {"choices": {}},
+    {"choices": ["a"]},
+    {"choices": [{}]},
+    {"choices": [{"message": None}]},
+    {"choices": [{"message": ["a"]}]},
+    {"choices": [{"message": {"content": 5}}]},
+    {"choices": [{"message": {"content": {"a": "b"}}}]},
+    {"choices": [{"message": {"refusal": ["a"]}}]},
+    {"choices": [{"message": {"tool_calls": {}}}]},
+    {"choices": [{"message": {"tool_calls": ["a"]}}]},
 )
+
+
+@pytest.mark.parametrize("body", INVALID)
 def test_an_answer_of_a_wrong_form_is_invalid(body: object) -> None:
     with pytest.raises(ProviderError) as caught:
         CODEC.answer(body)
@@ -288,40 +289,36 @@ def test_text_in_an_odd_place_is_inspected(fields: dict[str, object]) -> None:
     assert all(text in answer.texts[-1].text for text in texts_in(fields))
 
 
-MESSAGE = st.fixed_dictionaries(
+MESSAGE = fields(
     {
-        "content": st.one_of(
+        "content": one_of(
             st.none(),
             st.just("CANARY 9999!"),
-            st.lists(
-                st.one_of(JSON, st.fixed_dictionaries({"type": st.just("text"), "text": JSON})), max_size=2
-            ),
+            list_of(one_of(JSON, fields({"type": st.just("text"), "text": JSON})), max_size=2),
         )
     },
     optional={
-        "role": st.one_of(st.just("assistant"), JSON),
-        "refusal": st.one_of(st.none(), st.just("CANARY 9998!")),
+        "role": one_of(st.just("assistant"), JSON),
+        "refusal": one_of(st.none(), st.just("CANARY 9998!")),
         "reasoning": JSON,
         "reasoning_content": JSON,
-        "tool_calls": st.lists(
-            st.one_of(
-                st.fixed_dictionaries({"function": st.fixed_dictionaries({"name": JSON, "arguments": JSON})}),
-                st.fixed_dictionaries({"custom": st.fixed_dictionaries({"name": JSON, "input": JSON})}),
-                st.dictionaries(st.sampled_from(["a", "type"]), JSON, max_size=2),
+        "tool_calls": list_of(
+            one_of(
+                fields({"function": fields({"name": JSON, "arguments": JSON})}),
+                fields({"custom": fields({"name": JSON, "input": JSON})}),
+                named(st.sampled_from(["a", "type"]), JSON, max_size=2),
             ),
             max_size=2,
         ),
-        "function_call": st.one_of(JSON, st.fixed_dictionaries({"arguments": JSON})),
-        "audio": st.one_of(JSON, st.fixed_dictionaries({"transcript": JSON})),
+        "function_call": one_of(JSON, fields({"arguments": JSON})),
+        "audio": one_of(JSON, fields({"transcript": JSON})),
         "annotations": JSON,
     },
 )
-BODIES = st.fixed_dictionaries(
+BODIES = fields(
     {
-        "choices": st.lists(
-            st.fixed_dictionaries(
-                {"message": MESSAGE}, optional={"more": JSON, "content_filter_results": JSON}
-            ),
+        "choices": list_of(
+            fields({"message": MESSAGE}, optional={"more": JSON, "content_filter_results": JSON}),
             min_size=1,
             max_size=2,
         )

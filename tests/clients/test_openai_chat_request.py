@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.clients.bodies import JSON, texts_in
+from tests.clients.bodies import JSON, fields, list_of, one_of, texts_in
 from tramapy import DlpInspectionError, InterceptorError
 from tramapy.clients.codec import WireRequest
 from tramapy.clients.openai_chat import ChatCodec
-from tramapy.messages import ImagePart, Message, MessageRole, TextPart, ToolCall
+from tramapy.messages import ImageDetail, ImagePart, Message, MessageRole, TextPart, ToolCall
 
 CODEC = ChatCodec()
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q":"a"}'}}
@@ -180,11 +180,11 @@ def test_parts_are_written_into_their_places() -> None:
     messages = list(request.messages)
     messages[1] = user.replace(content_parts=[TextPart("*"), image])
     assert sent(request, *messages)[1]["content"] == [{"type": "text", "text": "*"}, native[1], native[3]]
-    other = ImagePart(url="https://x.example/b.png")
+    other = ImagePart(url="https://x.example/b.png", detail=ImageDetail.HIGH)
     messages[1] = user.replace(content_parts=[user.content_parts[0], other, TextPart("new"), TextPart("end")])
     assert sent(request, *messages)[1]["content"] == [
         native[0],
-        {**native[1], "image_url": {"url": "https://x.example/b.png"}},
+        {**native[1], "image_url": {"url": "https://x.example/b.png", "detail": "high"}},
         {**native[2], "text": "new"},
         native[3],
         {"type": "text", "text": "end"},
@@ -293,8 +293,9 @@ def test_a_request_that_is_too_deep_is_refused() -> None:
 
 def test_a_rest_of_another_shape_is_refused() -> None:
     request = CODEC.request(BODY)
-    with pytest.raises(DlpInspectionError):
-        request.encoded(request.messages, "m", "{}")
+    for rest in ("", "{}", "text"):
+        with pytest.raises(DlpInspectionError):
+            request.encoded(request.messages, "m", rest)
 
 
 @pytest.mark.parametrize(
@@ -332,36 +333,34 @@ def test_tools_are_known_by_name() -> None:
     assert [tool.name for tool in request.tools] == ["c", "f"]
 
 
-PART = st.one_of(
-    st.fixed_dictionaries({"type": st.just("text"), "text": JSON}, optional={"more": JSON}),
-    st.fixed_dictionaries(
-        {"type": st.just("image_url"), "image_url": st.one_of(JSON, st.fixed_dictionaries({"url": JSON}))}
-    ),
+PART = one_of(
+    fields({"type": st.just("text"), "text": JSON}, optional={"more": JSON}),
+    fields({"type": st.just("image_url"), "image_url": one_of(JSON, fields({"url": JSON}))}),
     JSON,
 )
-TOOL_CALL = st.one_of(
-    st.fixed_dictionaries(
-        {"function": st.fixed_dictionaries({"name": JSON, "arguments": JSON})},
+TOOL_CALL = one_of(
+    fields(
+        {"function": fields({"name": JSON, "arguments": JSON})},
         optional={"id": st.just("i"), "type": JSON},
     ),
-    st.fixed_dictionaries({"custom": st.fixed_dictionaries({"name": st.just("n"), "input": JSON})}),
+    fields({"custom": fields({"name": st.just("n"), "input": JSON})}),
     JSON,
 )
-MESSAGE = st.one_of(
-    st.fixed_dictionaries(
+MESSAGE = one_of(
+    fields(
         {"role": st.sampled_from(["system", "developer", "user", "assistant", "tool", "function", "odd"])},
         optional={
-            "content": st.one_of(JSON, st.lists(PART, max_size=3)),
+            "content": one_of(JSON, list_of(PART, max_size=3)),
             "name": JSON,
-            "tool_calls": st.one_of(JSON, st.lists(TOOL_CALL, max_size=2)),
+            "tool_calls": one_of(JSON, list_of(TOOL_CALL, max_size=2)),
             "function_call": JSON,
             "more": JSON,
         },
     ),
     JSON,
 )
-BODIES = st.fixed_dictionaries(
-    {"messages": st.one_of(st.lists(MESSAGE, max_size=3), JSON)},
+BODIES = fields(
+    {"messages": one_of(list_of(MESSAGE, max_size=3), JSON)},
     optional={"model": st.just("m"), "tools": JSON, "stop": JSON, "tool_choice": JSON, "more": JSON},
 )
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.clients.bodies import JSON, texts_in
+from tests.clients.bodies import JSON, Json, fields, list_of, named, one_of, texts_in
 from tramapy import InterceptorError, ProviderError, ProviderFailureCode, ResponseTooLargeError
 from tramapy.clients.codec import StreamDecoder
 from tramapy.clients.openai_chat import ChatCodec
@@ -89,7 +89,7 @@ def test_a_text_comes_in_pieces_of_one_lane() -> None:
     assert not any(event.is_opening for event in (*pieces, last, usage, end))
     assert [event.ends for event in (first, *pieces, last, usage)] == [[], [], [], [CONTENT], []]
     assert isinstance(end, NativeEnd)
-    assert end.responses({CONTENT: "hello"}.__getitem__) == (
+    assert end.responses(lambda lane: "hello" if lane == CONTENT else "") == (
         ModelResponse(
             content="hello",
             usage=TokenUsage(input_tokens=1, output_tokens=2),
@@ -417,7 +417,7 @@ def test_an_event_may_say_nothing(data: bytes) -> None:
 @pytest.mark.parametrize(
     "field", [{"audio": "a"}, {"function_call": "a"}, {"reasoning": ["a"]}, {"audio": {"transcript": 5}}]
 )
-def test_odd_fields_are_inspected_as_they_are(field: dict[str, object]) -> None:
+def test_odd_fields_are_inspected_as_they_are(field: dict[str, Any]) -> None:
     (event,) = fed(chunk(delta(**field)))
     assert [piece.lane for piece in event.pieces] == [None] * len(list(event.pieces))
 
@@ -460,54 +460,52 @@ def test_what_has_no_lane_is_refused(response: ModelResponse, words: str) -> Non
         end.lane_texts([response])
 
 
-DELTA = st.fixed_dictionaries(
+DELTA = fields(
     {},
     optional={
         "role": st.just("assistant"),
-        "content": st.one_of(st.none(), st.just("CANARY 9999!")),
-        "refusal": st.one_of(st.none(), st.just("CANARY 9998!")),
+        "content": one_of(st.none(), st.just("CANARY 9999!")),
+        "refusal": one_of(st.none(), st.just("CANARY 9998!")),
         "reasoning": JSON,
-        "tool_calls": st.lists(
-            st.one_of(
-                st.fixed_dictionaries(
+        "tool_calls": list_of(
+            one_of(
+                fields(
                     {
                         "index": st.integers(0, 1),
-                        "function": st.fixed_dictionaries(
-                            {"arguments": JSON}, optional={"name": st.just("n")}
-                        ),
+                        "function": fields({"arguments": JSON}, optional={"name": st.just("n")}),
                     }
                 ),
-                st.fixed_dictionaries({"custom": st.fixed_dictionaries({"input": JSON})}),
-                st.dictionaries(st.sampled_from(["a", "function"]), JSON, max_size=2),
+                fields({"custom": fields({"input": JSON})}),
+                named(st.sampled_from(["a", "function"]), JSON, max_size=2),
             ),
             max_size=2,
         ),
-        "function_call": st.one_of(JSON, st.fixed_dictionaries({"arguments": JSON, "name": JSON})),
-        "audio": st.one_of(JSON, st.fixed_dictionaries({"transcript": JSON})),
+        "function_call": one_of(JSON, fields({"arguments": JSON, "name": JSON})),
+        "audio": one_of(JSON, fields({"transcript": JSON})),
         "more": JSON,
     },
 )
-EVENTS = st.lists(
-    st.builds(
-        chunk,
-        st.builds(
-            lambda index, fields, finish: delta(index, finish, **fields),
-            st.integers(0, 1),
-            DELTA,
-            st.sampled_from([None, None, "stop"]),
-        ),
-        st.builds(lambda fields: delta(2, **fields), DELTA),
-        note=JSON,
-        usage=st.one_of(st.none(), JSON),
+CHOICE: Json = fields(
+    {"delta": DELTA},
+    optional={"index": st.integers(0, 1), "finish_reason": st.sampled_from([None, None, "stop"])},
+)
+EVENTS = list_of(
+    fields(
+        {"choices": list_of(CHOICE)},
+        optional={
+            "note": JSON,
+            "usage": one_of(st.none(), JSON),
+            "service_tier": st.sampled_from(["default", "CANARY 1"]),
+        },
     ),
     max_size=4,
 )
 
 
 @given(EVENTS)
-def test_every_text_is_in_a_piece_and_can_be_masked(events: list[SseEvent]) -> None:
-    natives = fed(*events, DONE)
-    planted = [text for event in events for text in texts_in(json.loads(event.data))]
+def test_every_text_is_in_a_piece_and_can_be_masked(values: list[object]) -> None:
+    natives = fed(*(SseEvent(name="", data=json.dumps(value).encode()) for value in values), DONE)
+    planted = [text for value in values for text in texts_in(value)]
     everything = "\n".join(piece.text for native in natives for piece in native.pieces)
     assert [text for text in planted if text not in everything] == []
     for native in natives:

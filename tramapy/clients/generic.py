@@ -107,20 +107,19 @@ def _names_in(value: object) -> Iterator[str]:
 
 
 def _request_plan(value: object) -> Plan:
-    plans = _plan(value)
-    if isinstance(plans, Mapping):
-        return {**plans, **{name: input_plan for name in _PROMPTS if name in mapping_of(value)}}
-    return plans
+    fields = mapping_of(value)
+    return {**_by_name(fields), **{name: input_plan for name in _PROMPTS if name in fields}}
 
 
 def _plan(value: object) -> Plan:
     if isinstance(value, list):
         return _ITEMS
-    if not isinstance(value, dict):
-        return None
+    return _by_name(cast("dict[str, object]", value)) if isinstance(value, dict) else None
+
+
+def _by_name(fields: Mapping[str, object]) -> dict[str, Plan]:
     # a name that is no word stays unplanned, so that it is inspected itself
-    names = cast("dict[str, object]", value)
-    return {name: _plan_of(name) for name in names if _HARMLESS_NAME(name)}
+    return {name: _plan_of(name) for name in fields if name in _OPAQUE or _HARMLESS_NAME(name)}
 
 
 def _plan_of(name: str) -> Plan:

@@ -15,7 +15,7 @@ from tramapy.clients.openai_content import (
     read_content,
     written_content,
 )
-from tramapy.clients.plans import each, numbers, opaque, shown, word
+from tramapy.clients.plans import by_name, each, numbers, opaque, shown, word
 from tramapy.clients.refusals import raise_rejection
 from tramapy.clients.rewriting import no_place, with_value_at
 from tramapy.engine.native import NativeText
@@ -23,7 +23,7 @@ from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import NO_USAGE, FinishReason, ModelResponse
 from tramapy.wire.finish_reasons import chat_finish_reason
 from tramapy.wire.json_values import invalid_answer, mapping_of, text_of
-from tramapy.wire.rest import EACH, SKIP, Plan
+from tramapy.wire.rest import SKIP, Plan
 from tramapy.wire.token_counts import chat_usage
 
 __all__ = [
@@ -251,14 +251,7 @@ def _message_plan(value: object) -> Plan:
     return MESSAGE
 
 
-def _filter(value: object) -> Plan:
-    return _FILTER if isinstance(value, dict) else None
-
-
-_FILTER: Final[Plan] = {"severity": word, "filtered": opaque, "detected": opaque}
-
-_FILTERS: Final[Plan] = {EACH: _filter}
-
+_FILTERS: Final = by_name({"severity": word, "filtered": opaque, "detected": opaque})
 
 MESSAGE: Final[Mapping[str, Plan]] = {
     "role": word,

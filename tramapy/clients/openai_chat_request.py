@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from tramapy.clients.codec import WireRequest, merged_text, rest_text
+from tramapy.clients.message_drafts import text_message
 from tramapy.clients.nesting import read_request
 from tramapy.clients.openai_calls import FUNCTION_CALL, calls_plan, read_calls, written_calls
 from tramapy.clients.openai_content import (
@@ -66,20 +67,30 @@ class ChatRequest(WireRequest):
         shown_messages: list[Message] = []
         unscanned: set[str] = set()
         tool_names: dict[str, str] = {}
+        is_plain = isinstance(natives, list)
         if isinstance(natives, list):
             for place, native in enumerate(cast("list[object]", natives)):
                 item = mapping_of(native)
                 role = _role_of(item)
                 if role is None:
+                    is_plain = False
                     continue
-                message = _shown(item, role, tool_names, Origin(self._owner, len(shown_messages)))
-                shown_messages.append(message)
+                origin = Origin(self._owner, len(shown_messages))
                 self._places.append(place)
-                if isinstance(item.get("content"), list):
-                    unscanned.update(unscanned_of(item["content"]))
+                content = item.get("content")
+                if len(item) == 2 and isinstance(content, str):
+                    shown_messages.append(text_message(role, content, origin))
+                    continue
+                is_plain = False
+                shown_messages.append(_shown(item, role, tool_names, origin))
+                unscanned.update(unscanned_of(content))
                 if item.get("audio"):
                     unscanned.add("audio")
-        return rest_text(self._body, _REQUEST), tuple(shown_messages), tuple(sorted(unscanned))
+        body = self._body
+        if is_plain:
+            # messages of role and text alone have no rest
+            body = {name: value for name, value in body.items() if name != "messages"}
+        return rest_text(body, _REQUEST), tuple(shown_messages), tuple(sorted(unscanned))
 
     def _written(self, natives: object, messages: Sequence[Message]) -> list[object]:
         items = cast("list[object]", natives) if isinstance(natives, list) else []
@@ -202,10 +213,14 @@ def _tool_plan(value: object) -> Plan:
 
 
 def _logit_bias(value: object) -> Plan:
-    if not isinstance(value, dict):
-        return None
-    names = cast("dict[str, object]", value)
-    return numbers(names) if all(name.isascii() and name.isdigit() for name in names) else None
+    # its names are the numbers of tokens
+    is_known = isinstance(value, dict) and all(map(_is_bias, cast("dict[str, object]", value).items()))
+    return SKIP if is_known else None
+
+
+def _is_bias(item: tuple[str, object]) -> bool:
+    name, value = item
+    return name.isascii() and name.isdigit() and isinstance(value, (int, float))
 
 
 def _choice_plan(value: object) -> Plan:

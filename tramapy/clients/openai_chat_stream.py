@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from tramapy.clients.openai_calls import arguments_of
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, MESSAGE, REASONING_NAMES
-from tramapy.clients.openai_choices import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane
+from tramapy.clients.openai_choices import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane, is_usual_head
 from tramapy.clients.openai_content import text_in
 from tramapy.clients.plans import each, identifier, opaque, shown, word
 from tramapy.clients.rewriting import no_place
@@ -45,6 +45,15 @@ _PLAN: Final[Mapping[str, Plan]] = {
 
 class _ChatFormat(ChoiceFormat):
     plan = _PLAN
+
+    def is_usual(self, native: Mapping[str, object]) -> bool:
+        for name, item in native.items():
+            if name == "delta":
+                if not isinstance(item, dict) or not _is_usual_delta(cast("dict[str, object]", item)):
+                    return False
+            elif not is_usual_head(name, item):
+                return False
+        return True
 
     def take(self, event: ChoiceEvent, choice: Choice, native: dict[str, object]) -> None:
         delta = native.get("delta")
@@ -109,6 +118,15 @@ class _ChatFormat(ChoiceFormat):
             texts[call.lane] = said.arguments_json
         return texts
 
+
+def _is_usual_delta(delta: Mapping[str, object]) -> bool:
+    for name, item in delta.items():
+        if name not in _USUAL_TEXTS or not (item is None or isinstance(item, str)):
+            return False
+    return delta.get("role") in (None, "assistant")
+
+
+_USUAL_TEXTS: Final = frozenset(("role", "content", "refusal"))
 
 CHAT_STREAM: Final = _ChatFormat()
 """Reads the events of a chat completion."""

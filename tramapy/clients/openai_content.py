@@ -9,7 +9,7 @@ from tramapy.clients.images import address_of, image_at, is_inline
 from tramapy.clients.plans import each, opaque, shown, word
 from tramapy.clients.rewriting import PlacedPart, placed_parts, woven
 from tramapy.messages import ContentPart, ImageDetail, ImagePart, Message, ModelResponse, TextPart
-from tramapy.wire.json_values import mapping_of, text_of
+from tramapy.wire.json_values import mapping_of, mappings_of, text_of
 from tramapy.wire.rest import EACH, SKIP, Plan
 
 __all__ = [
@@ -120,19 +120,16 @@ image_list_plan: Final = each(_part_plan)
 """For the images that some servers give beside the content."""
 
 
-def unscanned_of(content: object) -> tuple[str, ...]:
+def unscanned_of(content: object) -> list[str]:
     """Return why parts of a content cannot be inspected."""
-    if not isinstance(content, list):
-        return ()
     found: list[str] = []
-    for item in cast("list[object]", content):
-        part = mapping_of(item)
+    for part in mappings_of(content):
         if part.get("type") == "input_audio":
             found.append("input_audio")
         elif part.get("type") == "file":
             file = mapping_of(part.get("file"))
             found.extend(name for name in ("file_data", "file_id") if file.get(name))
-    return tuple(found)
+    return found
 
 
 def has_other_content(before: Message | ModelResponse, after: Message | ModelResponse) -> bool:
@@ -189,7 +186,7 @@ def _rewritten_part(native: object, before: ContentPart, place: PlacedPart, unit
             written.setdefault(name, value)
     if isinstance(part, TextPart):
         written["text"] = part.text
-    elif part != before:
+    else:
         kept = {name: value for name, value in mapping_of(written["image_url"]).items() if name != "detail"}
         written["image_url"] = {**kept, **_image_of(part)}
     return written

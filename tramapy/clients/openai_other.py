@@ -8,7 +8,14 @@ from typing import Final
 from tramapy.clients.codec import StreamDecoder, WireAnswer, WireRequest, merged_text, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, choices_of, object_of
-from tramapy.clients.openai_choices import Choice, ChoiceDecoder, ChoiceEvent, ChoiceFormat, ChoiceLane
+from tramapy.clients.openai_choices import (
+    Choice,
+    ChoiceDecoder,
+    ChoiceEvent,
+    ChoiceFormat,
+    ChoiceLane,
+    is_usual_head,
+)
 from tramapy.clients.plans import each, numbers, opaque, shown, word
 from tramapy.clients.refusals import raise_rejection
 from tramapy.clients.rewriting import with_value_at
@@ -121,6 +128,9 @@ def _text_in(choice: Mapping[str, object]) -> str:
 class _CompletionsFormat(ChoiceFormat):
     def __init__(self) -> None:
         self.plan = _COMPLETIONS
+
+    def is_usual(self, native: Mapping[str, object]) -> bool:
+        return all(name == "text" or is_usual_head(name, item) for name, item in native.items())
 
     def take(self, event: ChoiceEvent, choice: Choice, native: dict[str, object]) -> None:
         text = _text_in(native)

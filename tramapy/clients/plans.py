@@ -11,10 +11,14 @@ from typing import Final, cast
 
 from tramapy.wire.rest import EACH, SKIP, Plan
 
-__all__ = ["each", "identifier", "numbers", "opaque", "shown", "word"]
+__all__ = ["by_name", "each", "identifier", "numbers", "opaque", "shown", "word"]
 
 # what a format's own words look like; a name, a key or a number never does
 _WORD: Final = re.compile(r"[a-z_\-]{1,24}\Z").match
+
+# what a vendor calls its fields
+_NAME: Final = re.compile(r"[A-Za-z_]{1,64}\Z").match
+_NAMES: Final = re.compile(r"[A-Za-z_]*\Z").match
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.:/\-]{1,128}\Z").match
 
@@ -41,18 +45,41 @@ def identifier(value: object) -> Plan:
 
 def numbers(value: object) -> Plan:
     """Skip numbers, and objects and arrays of them, however large."""
-    if isinstance(value, (int, float)):
-        return SKIP
-    if isinstance(value, dict) and all(map(_is_number, cast("dict[str, object]", value).values())):
-        return SKIP
-    return _NUMBERS if isinstance(value, (dict, list)) else None
+    if isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        return SKIP if _are_numbers(fields) else _numbers_by_name(fields)
+    if isinstance(value, list):
+        return _NUMBERS
+    return SKIP if isinstance(value, (int, float)) else None
 
 
-_NUMBERS: Final[Plan] = {EACH: numbers}
+def _are_numbers(fields: Mapping[str, object]) -> bool:
+    # one look at all names together takes a third of one at each
+    names = "".join(fields)
+    if not _NAMES(names) or len(names) > 64 * len(fields):
+        return False
+    return all(map(_is_number, fields.values()))
 
 
 def _is_number(value: object) -> bool:
-    return value is None or isinstance(value, (int, float))
+    if value is None or isinstance(value, (int, float)):
+        return True
+    return isinstance(value, dict) and _are_numbers(cast("dict[str, object]", value))
+
+
+def by_name(plan: Plan) -> Callable[[object], Plan]:
+    """Plan every value of an object; a name that is no word is inspected itself, with its value."""
+
+    def plan_of(value: object) -> Plan:
+        if not isinstance(value, dict):
+            return None
+        return {name: plan for name in cast("dict[str, object]", value) if _NAME(name)}
+
+    return plan_of
+
+
+_numbers_by_name: Final = by_name(numbers)
+_NUMBERS: Final[Plan] = {EACH: numbers}
 
 
 def each(plan: Plan) -> Callable[[object], Plan]:

@@ -1,0 +1,53 @@
+"""What the codecs of all formats share."""
+
+import pytest
+
+from tramapy import DlpInspectionError
+from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece
+from tramapy.hooks.dlp import DlpContentLocation
+from tramapy.wire.rest import SKIP
+from tramapy.wire.sse import SseEvent
+
+CONTENT = DlpContentLocation.MODEL_RESPONSE_CONTENT
+
+
+def event_of(value: dict[str, object]) -> JsonEvent:
+    return JsonEvent(SseEvent(name="x", data=b"as it came"), value)
+
+
+def test_an_event_goes_out_as_it_came_unless_it_was_written() -> None:
+    event = event_of({"a": "\ud800"})
+    assert event.frame() == b"event: x\ndata: as it came\n\n"
+    JsonPiece(event, event.value, "a", "\ud800", CONTENT, "lane").write("\ud801")
+    assert event.frame() == b'event: x\ndata: {"a":"\xed\xa0\x81"}\n\n'
+
+
+def test_a_format_without_lanes_has_no_tails() -> None:
+    with pytest.raises(NotImplementedError, match="JsonEvent ends no lane"):
+        event_of({}).tail("lane", "a")
+
+
+@pytest.mark.parametrize("is_rest_first", [True, False])
+def test_a_rest_is_merged_beside_what_is_written(is_rest_first: bool) -> None:
+    inner: dict[str, object] = {"text": "a", "note": "b"}
+    event = event_of({"items": [inner, "c"], "more": {"note": "d"}})
+    text = JsonPiece(event, inner, "text", "a", CONTENT, "lane")
+    plan = {"items": {"0": {"text": SKIP}}}
+    rest = RestPiece(event, plan, '{"items":{"0":{"note":"b"},"1":"c"},"more":{"note":"d"}}', CONTENT)
+    changed = '{"items":{"0":{"note":"*"},"1":"+"},"more":{"note":"-"}}'
+    if is_rest_first:
+        rest.write(changed)
+        text.write("x")
+    else:
+        text.write("x")
+        rest.write(changed)
+    assert event.value == {"items": [{"text": "x", "note": "*"}, "+"], "more": {"note": "-"}}
+    assert event.is_changed
+
+
+@pytest.mark.parametrize("rest", ["", "[]", "text"])
+def test_a_rest_of_another_shape_is_refused(rest: str) -> None:
+    event = event_of({"note": "b"})
+    with pytest.raises(DlpInspectionError):
+        RestPiece(event, {}, '{"note":"b"}', CONTENT).write(rest)
+    assert not event.is_changed
