@@ -19,7 +19,9 @@ def test_an_event_goes_out_as_it_came_unless_it_was_written() -> None:
     event = event_of({"a": "\ud800"})
     assert event.frame() == b"event: x\ndata: as it came\n\n"
     JsonPiece(event, event.value, "a", "\ud800", CONTENT, "lane").write("\ud801")
-    assert event.frame() == b'event: x\ndata: {"a":"\xed\xa0\x81"}\n\n'
+    assert event.frame() == b'event: x\ndata: {"a":"\\ud801"}\n\n'
+    event.value["a"] = "\u00e9"
+    assert event.frame() == b'event: x\ndata: {"a":"\xc3\xa9"}\n\n'
 
 
 def test_a_format_without_lanes_has_no_tails() -> None:

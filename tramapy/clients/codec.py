@@ -23,6 +23,7 @@ __all__ = [
     "WireAnswer",
     "WireRequest",
     "dumps",
+    "json_bytes",
     "merged_text",
     "rest_text",
 ]
@@ -111,6 +112,14 @@ class Codec(Protocol):
 def dumps(value: object) -> str:
     """Write JSON as the vendors' clients do: compact, and characters as themselves."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def json_bytes(value: object) -> bytes:
+    """Write JSON as it goes over the wire; where half a character is in a text, with escapes, as it came."""
+    try:
+        return dumps(value).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def rest_text(value: object, plan: Plan) -> str:
@@ -245,7 +254,7 @@ class JsonEvent(NativeEvent):
             return sse_frame(self._event.name, self._event.data)
         if self.is_empty:
             return b""
-        return sse_frame(self._event.name, dumps(self.value).encode("utf-8", "surrogatepass"))
+        return sse_frame(self._event.name, json_bytes(self.value))
 
     def tail(self, lane: Lane, text: str) -> bytes:
         """Return an event with the rest of a lane; a format whose lanes have pieces overrides it."""

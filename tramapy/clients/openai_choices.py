@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
-from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, StreamDecoder, dumps, rest_text
+from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, StreamDecoder, json_bytes, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.refusals import raise_error_event
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent
@@ -179,7 +179,7 @@ class ChoiceEvent(JsonEvent):
         """Return an event with the rest of a lane."""
         value = {name: self.value[name] for name in _HEAD if name in self.value}
         value["choices"] = [self._format.tail(cast("ChoiceLane", lane), text)]
-        return sse_frame("", dumps(value).encode("utf-8", "surrogatepass"))
+        return sse_frame("", json_bytes(value))
 
 
 def _says(value: object) -> bool:
