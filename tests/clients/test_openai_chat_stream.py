@@ -12,7 +12,7 @@ from tests.clients.bodies import JSON, Json, fields, list_of, named, one_of, tex
 from tramapy import InterceptorError, ProviderError, ProviderFailureCode, ResponseTooLargeError
 from tramapy.clients.codec import StreamDecoder
 from tramapy.clients.openai_chat import ChatCodec
-from tramapy.clients.openai_choices import ChoiceLane
+from tramapy.clients.openai_choice_events import ChoiceLane
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent, NativeRejectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import FinishReason, ImagePart, ModelResponse, TextPart, TokenUsage, ToolCall

@@ -18,7 +18,7 @@ from tramapy import (
     ProviderFailureCode,
 )
 from tramapy.clients.codec import Codec, WireAnswer
-from tramapy.clients.openai_choices import ChoiceLane
+from tramapy.clients.openai_choice_events import ChoiceLane
 from tramapy.clients.openai_other import CompletionsCodec, EmbeddingsCodec
 from tramapy.engine.native import NativeEnd, NativeRejectionError
 from tramapy.messages import (

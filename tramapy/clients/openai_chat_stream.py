@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from tramapy.clients.openai_calls import arguments_of
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, MESSAGE, REASONING_NAMES
-from tramapy.clients.openai_choices import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane, is_usual_head
+from tramapy.clients.openai_choice_events import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane, is_usual_head
 from tramapy.clients.openai_content import text_in
 from tramapy.clients.plans import each, identifier, opaque, shown, word
 from tramapy.clients.rewriting import no_place

@@ -1,248 +1,28 @@
-"""Streams of choices, as `/chat/completions` and `/completions` have them: what both formats share."""
+"""Streams of choices, as `/chat/completions` and `/completions` have them."""
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
-from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, StreamDecoder, json_bytes, rest_text
+from tramapy.clients.codec import RestPiece, StreamDecoder, rest_text
 from tramapy.clients.nesting import read_answer
+from tramapy.clients.openai_choice_events import HEAD, USUAL, Choice, ChoiceEvent, ChoiceFormat, ChoiceLane
 from tramapy.clients.refusals import raise_error_event
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent
 from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
 from tramapy.hooks.dlp import DlpContentLocation
-from tramapy.messages import NO_USAGE, FinishReason, ModelResponse, TokenUsage
+from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
 from tramapy.wire.finish_reasons import chat_finish_reason
 from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, parse_object, text_of
-from tramapy.wire.rest import Plan
 from tramapy.wire.sse import SseEvent, sse_frame
 from tramapy.wire.token_counts import chat_usage
 
-__all__ = ["Choice", "ChoiceDecoder", "ChoiceEvent", "ChoiceFormat", "ChoiceLane", "is_usual_head"]
+__all__ = ["ChoiceDecoder"]
 
 _END_MARK: Final = b"[DONE]"
 _NO_EVENT: Final = SseEvent(name="", data=b"")
-
-# what every event repeats; an event that is added says it too
-_HEAD: Final[tuple[str, ...]] = ("id", "object", "created", "model", "service_tier", "system_fingerprint")
-
-_USUAL: Final = frozenset((*_HEAD, "obfuscation"))
-_FINISH_REASONS: Final = ("stop", "length", "tool_calls")
 _TIERS: Final = (None, "default")
-
-
-class ChoiceLane(NamedTuple):
-    """One text of one choice.
-
-    Args:
-        kind: Which.
-        choice: The choice's index.
-        number: Of the call, among those of the choice.
-        wire_index: The call's index as the provider gave it; None where it gave none.
-    """
-
-    kind: str
-    choice: int
-    number: int = 0
-    wire_index: int | None = None
-
-
-class Choice:
-    """What has come of a choice.
-
-    Args:
-        index: As the provider gave it.
-    """
-
-    __slots__ = ("_latest", "calls", "finish_reason", "index", "lanes")
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self._latest: dict[tuple[str, int | None], Call] = {}
-        self.lanes: dict[ChoiceLane, None] = {}
-        self.calls: list[Call] = []
-        self.finish_reason: FinishReason | None = None
-
-    def lane(self, kind: str) -> ChoiceLane:
-        """Return the lane of a text that a choice has once."""
-        lane = ChoiceLane(kind, self.index)
-        self.lanes[lane] = None
-        return lane
-
-    def call(self, kind: str, index: int | None, call_id: str | None) -> Call:
-        """Return the call that a part goes on with, or a new one.
-
-        A part without an index goes on with the last call unless it has an id; one with the index of a call
-        that has another id begins a new call, because some compatible servers give all calls the index 0.
-        """
-        known = self._latest.get((kind, index)) if index is not None or not call_id else None
-        if known is not None and (not call_id or known.id in ("", call_id)):
-            known.id = known.id or call_id or ""
-            return known
-        call = Call(ChoiceLane(kind, self.index, len(self.calls), index), call_id or "")
-        self.calls.append(call)
-        self.lanes[call.lane] = None
-        self._latest[kind, index] = self._latest[kind, None] = call
-        return call
-
-
-class Call:
-    """A call as it comes in: an opening part with id and name, then pieces of the arguments."""
-
-    __slots__ = ("id", "is_told", "lane", "name")
-
-    def __init__(self, lane: ChoiceLane, call_id: str) -> None:
-        self.lane = lane
-        self.id = call_id
-        self.name = ""
-        self.is_told = False
-
-
-class ChoiceFormat(abc.ABC):
-    """What tells the two formats apart."""
-
-    plan: Plan
-    """The places of an event that are no rest."""
-
-    @abc.abstractmethod
-    def is_usual(self, native: Mapping[str, object]) -> bool:
-        """Tell whether a choice of an event says what most say, and nothing that the plan does not cover."""
-
-    @abc.abstractmethod
-    def take(self, event: ChoiceEvent, choice: Choice, native: dict[str, object]) -> None:
-        """Add the pieces of one choice of an event.
-
-        Raises:
-            ProviderError: It cannot be understood.
-        """
-
-    @abc.abstractmethod
-    def tail(self, lane: ChoiceLane, text: str) -> dict[str, object]:
-        """Return a choice that says the rest of a lane."""
-
-    @abc.abstractmethod
-    def response(self, choice: Choice, text_of_lane: Callable[[Lane], str]) -> ModelResponse:
-        """Return what a choice said; its usage, model and id are added."""
-
-    @abc.abstractmethod
-    def lane_texts(self, choice: Choice, response: ModelResponse) -> Mapping[Lane, str]:
-        """Return the texts of a choice's lanes in a response.
-
-        Raises:
-            InterceptorError: It says what there is no lane for.
-        """
-
-
-class ChoiceEvent(JsonEvent):
-    """An event with choices."""
-
-    __slots__ = ("_format", "unscanned")
-
-    def __init__(self, event: SseEvent, value: dict[str, object], format_: ChoiceFormat) -> None:
-        super().__init__(event, value)
-        self._format = format_
-        self.unscanned: Sequence[str] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is said but what every event says."""
-        return not any(_says(item) for name, item in self.value.items() if name not in _USUAL)
-
-    def add(
-        self,
-        lane: ChoiceLane,
-        choice: dict[str, object],
-        owner: dict[str, object],
-        key: str,
-        text: str,
-        location: DlpContentLocation,
-    ) -> None:
-        """Add a piece that is released as it comes."""
-        self.pieces.append(_ChoicePiece(self, owner, key, text, location, lane, choice))
-
-    def add_held(
-        self, call: Call, choice: dict[str, object], owner: dict[str, object], key: str, text: str
-    ) -> None:
-        """Add a piece of a call, which is released as a whole; the call's first event opens it."""
-        if not call.is_told:
-            call.is_told = True
-            self.opens = call.lane
-        if text:
-            location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
-            piece = _ChoicePiece(self, owner, key, text, location, call.lane, choice)
-            piece.is_held = True
-            piece.tool_name = call.name or None
-            self.pieces.append(piece)
-
-    def tail(self, lane: Lane, text: str) -> bytes:
-        """Return an event with the rest of a lane."""
-        value = {name: self.value[name] for name in _HEAD if name in self.value}
-        value["choices"] = [self._format.tail(cast("ChoiceLane", lane), text)]
-        return sse_frame("", json_bytes(value))
-
-
-def _says(value: object) -> bool:
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
-        return any(_says(item) for name, item in fields.items() if name not in ("index", "logprobs"))
-    if isinstance(value, list):
-        return any(map(_says, cast("list[object]", value)))
-    return value is not None and value != ""
-
-
-class _ChoicePiece(JsonPiece):
-    """A text of a choice; the probabilities of its tokens say it again, so they go where it is changed."""
-
-    __slots__ = ("_choice",)
-
-    def __init__(
-        self,
-        event: ChoiceEvent,
-        owner: dict[str, object],
-        key: str,
-        text: str,
-        location: DlpContentLocation,
-        lane: ChoiceLane,
-        choice: dict[str, object],
-    ) -> None:
-        super().__init__(event, owner, key, text, location, lane)
-        self._choice = choice
-
-    def write(self, text: str) -> None:
-        super().write(text)
-        if self._choice.get("logprobs"):
-            self._choice["logprobs"] = None
-
-
-class _ChoiceEnd(ChoiceEvent, NativeEnd):
-    """The end mark, or the last event of a stream that has none."""
-
-    __slots__ = ("_decoder", "_last")
-
-    def __init__(self, decoder: ChoiceDecoder, event: SseEvent, last: ChoiceEvent | None) -> None:
-        super().__init__(event, decoder.head, decoder.format)
-        self._decoder = decoder
-        self._last = last
-        if last is not None:
-            self.pieces = last.pieces
-            self.ends = last.ends
-            self.opens = last.opens
-            self.unscanned = last.unscanned
-
-    def frame(self) -> bytes:
-        if self._last is not None:
-            return self._last.frame()
-        return sse_frame(self._event.name, self._event.data) if self._event.data else b""
-
-    def responses(self, text_of: Callable[[Lane], str]) -> tuple[ModelResponse, ...]:
-        return self._decoder.responses(text_of)
-
-    def lane_texts(self, responses: Sequence[ModelResponse]) -> Mapping[Lane, str]:
-        texts: dict[Lane, str] = {}
-        for choice, response in zip(self._decoder.in_order(), responses, strict=False):
-            texts.update(self._decoder.format.lane_texts(choice, response))
-        return texts
 
 
 class ChoiceDecoder(StreamDecoder):
@@ -373,22 +153,43 @@ class ChoiceDecoder(StreamDecoder):
         return choice
 
 
+class _ChoiceEnd(ChoiceEvent, NativeEnd):
+    """The end mark, or the last event of a stream that has none."""
+
+    __slots__ = ("_decoder", "_last")
+
+    def __init__(self, decoder: ChoiceDecoder, event: SseEvent, last: ChoiceEvent | None) -> None:
+        super().__init__(event, decoder.head, decoder.format)
+        self._decoder = decoder
+        self._last = last
+        if last is not None:
+            self.pieces = last.pieces
+            self.ends = last.ends
+            self.opens = last.opens
+            self.unscanned = last.unscanned
+
+    def frame(self) -> bytes:
+        if self._last is not None:
+            return self._last.frame()
+        return sse_frame(self._event.name, self._event.data) if self._event.data else b""
+
+    def responses(self, text_of: Callable[[Lane], str]) -> tuple[ModelResponse, ...]:
+        return self._decoder.responses(text_of)
+
+    def lane_texts(self, responses: Sequence[ModelResponse]) -> Mapping[Lane, str]:
+        texts: dict[Lane, str] = {}
+        for choice, response in zip(self._decoder.in_order(), responses, strict=False):
+            texts.update(self._decoder.format.lane_texts(choice, response))
+        return texts
+
+
 def _is_usual_head(value: Mapping[str, object]) -> bool:
     """Tell whether a plan would find nothing beside the choices; it takes three times as long to tell itself."""
     for name, item in value.items():
-        is_covered = item is None or name == "choices" or name in _USUAL
+        is_covered = item is None or name == "choices" or name in USUAL
         if not is_covered or (isinstance(item, (dict, list)) and name != "choices"):
             return False
     return value.get("service_tier") in _TIERS
-
-
-def is_usual_head(name: str, item: object) -> bool:
-    """Tell whether a field of a choice, beside its text, is one that the plan covers."""
-    if name == "index":
-        return not isinstance(item, (dict, list))
-    if name == "logprobs":
-        return item is None or isinstance(item, dict)
-    return item is None or (name == "finish_reason" and item in _FINISH_REASONS)
 
 
 def _parts_of(value: dict[str, object]) -> list[dict[str, object]]:
@@ -400,7 +201,7 @@ def _parts_of(value: dict[str, object]) -> list[dict[str, object]]:
     with_calls = [choice for choice in choices if _may_open(mapping_of(choice.get("delta")))]
     if len(with_calls) < 2:
         return [value]
-    head = {name: value[name] for name in _HEAD if name in value}
+    head = {name: value[name] for name in HEAD if name in value}
     return [{**(head if position else value), "choices": [choice]} for position, choice in enumerate(choices)]
 
 
