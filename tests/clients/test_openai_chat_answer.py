@@ -126,7 +126,8 @@ def test_changed_texts_are_written_into_a_copy() -> None:
     message["function_call"]["arguments"] = "*{}"
     message["audio"]["transcript"] = "*said"
     message["annotations"][0]["url_citation"]["title"] = "+"
-    expected["choices"][0]["logprobs"] = None
+    # the rest changed, which may be of any choice
+    expected["choices"][0]["logprobs"] = expected["choices"][1]["logprobs"] = None
     assert changed.body == expected
     assert before == BODY
 

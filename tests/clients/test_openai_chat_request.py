@@ -111,6 +111,20 @@ def test_files_cannot_be_inspected() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("url", "unscanned"),
+    [
+        ("data:text/plain;base64,aGk=", ("data_url",)),
+        ("data:text/plain,hi", ()),
+        (PIXEL, ()),
+        ("https://x.example/;base64,", ()),
+    ],
+)
+def test_encoded_data_that_is_no_image_cannot_be_inspected(url: str, unscanned: tuple[str, ...]) -> None:
+    part = {"type": "image_url", "image_url": {"url": url}}
+    assert request_of({"role": "user", "content": [part]}).unscanned == unscanned
+
+
 @pytest.mark.parametrize("model", ["m", "other"])
 def test_an_unchanged_request_is_sent_as_it_came(model: str) -> None:
     request = CODEC.request(BODY)

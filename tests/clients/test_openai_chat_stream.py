@@ -338,6 +338,10 @@ def test_the_first_event_of_azure_says_nothing() -> None:
 
 
 def test_unknown_fields_are_pieces_by_themselves() -> None:
+    logprobs = {"content": [{"token": "b"}]}
+    (event,) = fed(chunk({**delta(notes=[{"n": "b"}]), "logprobs": logprobs}))
+    event.pieces[0].write(event.pieces[0].text.replace('"b"', '"*"'))
+    assert values_of(event.frame())[0]["choices"] == [delta(notes=[{"n": "*"}])]
     (event,) = fed(chunk({**delta(content="a", notes=[{"n": "b"}]), "more": "c"}, other="d"))
     content, rest = event.pieces
     assert json.loads(rest.text) == {
@@ -353,6 +357,13 @@ def test_unknown_fields_are_pieces_by_themselves() -> None:
         "choices": [{**delta(content="+", notes=[{"n": "*"}]), "more": "c"}],
         "other": "d",
     }
+
+
+def test_probabilities_of_a_wrong_type_are_rest() -> None:
+    (event,) = fed(chunk({**delta(content="a"), "logprobs": "b"}))
+    for piece in event.pieces:
+        piece.write(piece.text.replace('"b"', '"*"'))
+    assert values_of(event.frame())[0]["choices"] == [{**delta(content="a"), "logprobs": "*"}]
 
 
 def test_content_in_parts_is_one_lane() -> None:

@@ -208,10 +208,12 @@ def test_changes_of_a_completion_are_written_into_a_copy() -> None:
     first, second = COMPLETED["choices"]
     assert changed.body == {
         **COMPLETED,
-        "choices": [first, {**second, "text": "*", "logprobs": None}],
+        "choices": [{**first, "logprobs": None}, {**second, "text": "*", "logprobs": None}],
         "note": "+",
     }
     assert before == COMPLETED
+    changed = cast("WireAnswer", answer.rewritten([one, two.replace(content="*")], ['{"note":"n"}']))
+    assert changed.body == {**COMPLETED, "choices": [first, {**second, "text": "*", "logprobs": None}]}
 
 
 def test_a_completion_without_probabilities_gets_none() -> None:

@@ -90,7 +90,8 @@ class ChatAnswer(WireAnswer):
         body: object = self._body
         if self._rest and texts[-1] != self._rest:
             body = read_answer(lambda: merged_text(self._body, _ANSWER, texts[-1]))
-        changed: set[int] = set()
+        # of any choice, where the rest changed
+        changed = set(range(len(self._choices))) if body is not self._body else set[int]()
         for place, before, text in zip(self._places, before_texts, texts, strict=False):
             if text != before:
                 body = with_value_at(body, ("choices", place.choice, "message", *place.path), text)

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
-from tramapy.clients.codec import JsonEvent, JsonPiece, json_bytes
+from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, json_bytes
 from tramapy.engine.native import Lane
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import FinishReason, ModelResponse
@@ -153,6 +153,12 @@ class ChoiceEvent(JsonEvent):
         """Add a piece that is released as it comes."""
         self.pieces.append(_ChoicePiece(self, owner, key, text, location, lane, choice))
 
+    def add_rest(self, text: str) -> None:
+        """Add what the plan does not cover."""
+        self.pieces.append(
+            _ChoiceRest(self, self._format.plan, text, DlpContentLocation.MODEL_RESPONSE_CONTENT)
+        )
+
     def add_held(
         self, call: Call, choice: dict[str, object], owner: dict[str, object], key: str, text: str
     ) -> None:
@@ -203,8 +209,24 @@ class _ChoicePiece(JsonPiece):
 
     def write(self, text: str) -> None:
         super().write(text)
-        if self._choice.get("logprobs"):
-            self._choice["logprobs"] = None
+        _drop_logprobs(self._choice)
+
+
+class _ChoiceRest(RestPiece):
+    """The rest of an event; the probabilities may say that again too."""
+
+    __slots__ = ()
+
+    def write(self, text: str) -> None:
+        super().write(text)
+        for choice in cast("list[dict[str, object]]", self._event.value.get("choices") or ()):
+            _drop_logprobs(choice)
+
+
+def _drop_logprobs(choice: dict[str, object]) -> None:
+    # any other value is a rest, and was inspected as such
+    if isinstance(choice.get("logprobs"), dict):
+        choice["logprobs"] = None
 
 
 def is_usual_head(name: str, item: object) -> bool:

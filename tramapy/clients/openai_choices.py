@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
-from tramapy.clients.codec import RestPiece, StreamDecoder, rest_text
+from tramapy.clients.codec import StreamDecoder, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_choice_events import HEAD, USUAL, Choice, ChoiceEvent, ChoiceFormat, ChoiceLane
 from tramapy.clients.refusals import raise_error_event
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent
 from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
-from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
 from tramapy.wire.finish_reasons import chat_finish_reason
 from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, parse_object, text_of
@@ -137,9 +136,7 @@ class ChoiceDecoder(StreamDecoder):
         is_usual = _is_usual_head(value) and all(map(self.format.is_usual, natives))
         rest = "" if is_usual else rest_text(value, self.format.plan)
         if rest:
-            taken.pieces.append(
-                RestPiece(taken, self.format.plan, rest, DlpContentLocation.MODEL_RESPONSE_CONTENT)
-            )
+            taken.add_rest(rest)
         taken.is_opening = is_opening and not taken.pieces and taken.opens is None
         return taken
 

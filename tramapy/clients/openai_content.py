@@ -129,7 +129,14 @@ def unscanned_of(content: object) -> list[str]:
         elif part.get("type") == "file":
             file = mapping_of(part.get("file"))
             found.extend(name for name in ("file_data", "file_id") if file.get(name))
+        elif _is_encoded(_url_in(part) or ""):
+            found.append("data_url")
     return found
+
+
+def _is_encoded(url: str) -> bool:
+    # what is not encoded is read like any address
+    return url.startswith("data:") and ";base64," in url[:200] and not is_inline(url)
 
 
 def has_other_content(before: Message | ModelResponse, after: Message | ModelResponse) -> bool:

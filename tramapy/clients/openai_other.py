@@ -100,15 +100,17 @@ class _CompletionsAnswer(WireAnswer):
 
     def rewritten(self, responses: Sequence[ModelResponse], texts: Sequence[str]) -> WireAnswer:
         body: object = self._body
-        if [text.text for text in self.texts] != list(texts):
+        has_other_rest = [text.text for text in self.texts] != list(texts)
+        if has_other_rest:
             body = read_answer(lambda: merged_text(self._body, _COMPLETIONS, texts[0]))
         for position, (before, response) in enumerate(zip(self.responses, responses, strict=True)):
             text = only_text_of(response)
-            if text != before.content:
+            is_changed = text != before.content
+            if is_changed:
                 body = with_value_at(body, ("choices", position, "text"), text)
-                if self._choices[position].get("logprobs"):
-                    # they say the text again
-                    body = with_value_at(body, ("choices", position, "logprobs"), None)
+            if (is_changed or has_other_rest) and self._choices[position].get("logprobs"):
+                # they say the text again
+                body = with_value_at(body, ("choices", position, "logprobs"), None)
         return self if body is self._body else _CompletionsAnswer(body)
 
 
