@@ -342,6 +342,15 @@ def test_a_text_that_an_interceptor_adds_gets_an_event(driver: Driver) -> None:
     assert streamed(rig, ASKED) == "only:;tail content:more;end:;"
 
 
+@pytest.mark.parametrize("ends", [["content"], ["thought"]])
+def test_a_text_that_an_interceptor_adds_comes_before_the_end_of_the_others(
+    driver: Driver, ends: list[str]
+) -> None:
+    events = [Said(name="only"), Said(name="stop", ends=ends), Said(name="usage"), Ended()]
+    rig = driver.rig({"p": Natives(events)}, interceptors=[Rewriting(content="more")])
+    assert streamed(rig, ASKED) == "only:;tail content:more;stop:;usage:;end:;"
+
+
 def test_what_the_stream_has_no_place_for_is_refused(driver: Driver) -> None:
     from tramapy import ToolCall
 

@@ -318,10 +318,12 @@ class NativeStreamAttempt(StreamAttempt):
             for piece in event.pieces:
                 if piece.lane is not None:
                     await self._write_whole(piece.lane, piece, texts, is_written)
-            if event is not end:
-                ready.append(event.frame())
-        ready.extend(end.tail(lane, text) for lane, text in texts.items() if text and lane not in self._lanes)
-        ready.append(end.frame())
+        added = {lane: text for lane, text in texts.items() if text and lane not in self._lanes}
+        for event in self._buffer:
+            # before a client may stop to read: at the lane's own end, or where the last of the others end
+            for lane in [lane for lane in added if event is self._end_for(lane, end)]:
+                ready.append(event.tail(lane, added[lane]))
+            ready.append(event.frame())
         self._drop_empty(ready)
         return concluded[0]
 
@@ -339,6 +341,12 @@ class NativeStreamAttempt(StreamAttempt):
         elif text != raw:
             piece.write("" if lane in is_written else text)
             is_written.add(lane)
+
+    def _end_for(self, lane: Lane, end: NativeEnd) -> NativeEvent:
+        """Return the event before which a lane that had no event goes out."""
+        own = (event for event in self._buffer if lane in event.ends)
+        others = (event for event in reversed(self._buffer) if event.ends)
+        return next(own, None) or next(others, end)
 
     @staticmethod
     def _drop_empty(ready: deque[Any]) -> None:
