@@ -213,15 +213,19 @@ class RestPiece(NativePiece):
 def _graft(value: object, changed: object) -> object:
     """Return `changed`, with the objects and arrays of `value` kept where both have one."""
     if isinstance(value, dict) and isinstance(changed, dict):
-        known = cast("dict[str, object]", value)
-        for name, item in cast("dict[str, object]", changed).items():
+        known, items = cast("dict[str, object]", value), cast("dict[str, object]", changed)
+        for name in known.keys() - items.keys():
+            del known[name]  # it was inspected, and is called otherwise now
+        for name, item in items.items():
             known[name] = _graft(known.get(name), item)
         return known
-    if isinstance(value, list) and isinstance(changed, list):
-        items = cast("list[object]", value)
-        items[:] = [_graft(*pair) for pair in zip(items, cast("list[object]", changed), strict=True)]
-        return items
-    return changed
+    if not isinstance(value, list) or not isinstance(changed, list):
+        return changed
+    before, after = cast("list[object]", value), cast("list[object]", changed)
+    if len(before) != len(after):
+        return after
+    before[:] = [_graft(*pair) for pair in zip(before, after, strict=True)]
+    return before
 
 
 class JsonEvent(NativeEvent):

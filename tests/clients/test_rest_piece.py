@@ -1,0 +1,33 @@
+"""What is left of an event after its rest was written."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, dumps
+from tramapy.clients.plans import shown
+from tramapy.hooks.dlp import DlpContentLocation
+from tramapy.wire.sse import SseEvent
+
+CONTENT = DlpContentLocation.MODEL_RESPONSE_CONTENT
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"more": {"renamed": ["x"]}},
+        {"more": {"secret": ["x"]}},
+        {"more": {"secret": ["x", "y", "z"]}},
+        {"more": "gone"},
+    ],
+    ids=["another name", "another text", "another length", "another type"],
+)
+def test_a_rest_is_all_that_is_left_of_it(changed: dict[str, Any]) -> None:
+    value: dict[str, Any] = {"delta": {"text": "a"}, "more": {"secret": ["secret", "secret"]}}
+    event = JsonEvent(SseEvent(name="", data=b""), value)
+    rest = RestPiece(event, {"delta": {"text": shown}}, dumps({"more": value["more"]}), CONTENT)
+    text = JsonPiece(event, value["delta"], "text", "a", CONTENT, None)
+    rest.write(dumps(changed))
+    text.write("b")
+    assert json.loads(event.frame().removeprefix(b"data: ")) == {"delta": {"text": "b"}, **changed}
