@@ -67,21 +67,28 @@ def merged(value: object, plan: Plan, rest: object | None) -> object:
 def _rest(value: object, plan: Plan) -> object:
     if plan is SKIP or value is None:
         return _NOTHING
-    if plan is None:
-        return value if _has_text(value) else _NOTHING
     if callable(plan):
         return _rest(value, plan(value))
-    known = cast("Mapping[str, Plan]", plan)
-    items = _items(value)
-    if items is None:
+    if plan is None or not isinstance(value, (dict, list)):
         return value if _has_text(value) else _NOTHING
+    known = cast("Mapping[str, Plan]", plan)
     each = known.get(EACH)
     kept: dict[str, object] = {}
-    for name, item in items:
-        rest = _rest(item, known.get(name, each))
+    if isinstance(value, list):
+        for position, item in enumerate(cast("list[object]", value)):
+            name = str(position)
+            rest = _rest(item, known.get(name, each))
+            if rest is not _NOTHING:
+                kept[name] = rest
+        return kept or _NOTHING
+    for name, item in cast("dict[str, object]", value).items():
+        item_plan = known.get(name, each)
+        if item_plan is SKIP:
+            continue
+        rest = _rest(item, item_plan)
         if rest is not _NOTHING:
             kept[name] = rest
-        elif each is None and name not in known and isinstance(value, dict) and not _HARMLESS_NAME(name):
+        elif each is None and name not in known and not _HARMLESS_NAME(name):
             kept[name] = item  # for the sake of its name
     return kept or _NOTHING
 
