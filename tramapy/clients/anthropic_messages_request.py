@@ -1,0 +1,139 @@
+"""Requests of `/v1/messages`, `/v1/messages/count_tokens` and `/v1/messages/batches`: read as messages, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from tramapy.clients.anthropic_messages_conversation import Conversation
+from tramapy.clients.anthropic_messages_plan import BATCH, REQUEST
+from tramapy.clients.codec import WireRequest, merged_text, rest_text
+from tramapy.clients.nesting import read_request
+from tramapy.clients.rewriting import are_same, no_place, positions_of
+from tramapy.messages import Message, ToolDefinition
+from tramapy.wire.json_values import mapping_of, mappings_of, text_of
+from tramapy.wire.rest import Plan
+
+__all__ = ["BatchRequest", "MessagesRequest"]
+
+
+class MessagesRequest(WireRequest):
+    """A request for one message, or for the number of its tokens.
+
+    Raises:
+        DlpInspectionError: It is nested too deeply to be read.
+    """
+
+    _plan: Plan = REQUEST
+
+    def __init__(self, body: Mapping[str, object]) -> None:
+        self._body = body
+        self._owner = object()
+        read_request(self._read)
+
+    def _read(self) -> None:
+        messages: list[Message] = []
+        unscanned: set[str] = set()
+        self._conversations = [
+            Conversation(params, self._owner, messages, unscanned) for params in self._params(self._body)
+        ]
+        self.messages = tuple(messages)
+        self.unscanned = tuple(sorted(unscanned))
+        self.model = self._first_model()
+        self.is_stream = self._body.get("stream") is True
+        self.tools = tuple(
+            ToolDefinition(name=name)
+            for conversation in self._conversations
+            for tool in mappings_of(conversation.params.get("tools"))
+            if (name := text_of(tool.get("name"))) is not None
+        )
+        self.rest = rest_text(self._body, self._plan)
+
+    def _params(self, body: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+        return [body]
+
+    def _first_model(self) -> str:
+        models = (text_of(conversation.params.get("model")) for conversation in self._conversations)
+        return next((model for model in models if model), "")
+
+    def encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+        """Return the body to send."""
+        return read_request(lambda: self._encoded(messages, model, rest))
+
+    def _encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+        body = self._body
+        is_same = rest == self.rest and are_same(self.messages, messages)
+        if not is_same or any(conversation.has_changed_thinking for conversation in self._conversations):
+            if rest != self.rest:
+                body = cast("Mapping[str, object]", merged_text(body, self._plan, rest))
+            body = self._with_params(body, self._written(body, messages))
+        return body if model == self.model else self._with_model(body, model)
+
+    def _written(self, body: Mapping[str, object], messages: Sequence[Message]) -> list[Mapping[str, object]]:
+        """Return each conversation with its messages; a new one belongs to that of the message before it."""
+        if messages and not self._conversations:
+            raise no_place("a message in a batch without requests")
+        grouped: list[list[tuple[int | None, Message]]] = [[] for _ in self._conversations]
+        current = 0
+        for position, message in zip(
+            positions_of(self.messages, messages, self._owner), messages, strict=True
+        ):
+            if position is not None:
+                current = next(
+                    index
+                    for index, conversation in enumerate(self._conversations)
+                    if position < conversation.end
+                )
+            grouped[current].append((position, message))
+        return [
+            conversation.written(params, placed)
+            for conversation, params, placed in zip(
+                self._conversations, self._params(body), grouped, strict=True
+            )
+        ]
+
+    def _with_params(
+        self, body: Mapping[str, object], written: Sequence[Mapping[str, object]]
+    ) -> Mapping[str, object]:
+        del body
+        return written[0]
+
+    def _with_model(self, body: Mapping[str, object], model: str) -> Mapping[str, object]:
+        return {**body, "model": model}
+
+
+class BatchRequest(MessagesRequest):
+    """Several requests in one; their messages stand in one list.
+
+    Its `model` is the first that they name: where another takes its place, it does in all that name it.
+    """
+
+    _plan: Plan = BATCH
+
+    def _params(self, body: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+        return [mapping_of(item.get("params")) for item in mappings_of(body.get("requests"))]
+
+    def _with_params(
+        self, body: Mapping[str, object], written: Sequence[Mapping[str, object]]
+    ) -> Mapping[str, object]:
+        return {**body, "requests": _with_each(body["requests"], written)} if written else body
+
+    def _with_model(self, body: Mapping[str, object], model: str) -> Mapping[str, object]:
+        changed = [
+            {**params, "model": model} if params.get("model") == self.model else params
+            for params in self._params(body)
+        ]
+        return self._with_params(body, changed)
+
+
+def _with_each(requests: object, written: Sequence[Mapping[str, object]]) -> list[object]:
+    following = iter(written)
+    return [_with_params(item, following) for item in cast("list[object]", requests)]
+
+
+def _with_params(item: object, following: Iterator[Mapping[str, object]]) -> object:
+    if not isinstance(item, Mapping):
+        return item
+    given = cast("Mapping[str, object]", item)
+    params = next(following)
+    return {**given, "params": params} if isinstance(given.get("params"), Mapping) else given
