@@ -302,7 +302,7 @@ def test_a_request_that_is_too_deep_is_refused() -> None:
     for _ in range(5000):
         deep = [deep]
     with pytest.raises(DlpInspectionError, match="too deeply"):
-        CODEC.request({"metadata": {"a": deep}, "messages": []})
+        _ = CODEC.request({"metadata": {"a": deep}, "messages": []}).rest
 
 
 def test_a_rest_of_another_shape_is_refused() -> None:

@@ -36,9 +36,13 @@ class Asked(NativeRequest):
         self, *messages: Message, rest: str = "", unscanned: tuple[str, ...] = (), is_strict: bool = False
     ) -> None:
         self.messages = messages
-        self.rest = rest
+        self._rest = rest
         self.unscanned = unscanned
         self.is_strict = is_strict
+
+    @property
+    def rest(self) -> str:
+        return self._rest
 
 
 class Told(NativeAnswer):

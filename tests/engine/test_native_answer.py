@@ -86,7 +86,8 @@ def test_without_messages_no_request_interceptor_runs(driver: Driver) -> None:
     provider = Natives(Told(ModelResponse()))
     answered(driver.rig({"p": provider}, interceptors=[hook]), Asked(rest='"x"'))
     assert not hook.requests
-    assert provider.sent[0].rest == '"x"'
+    assert provider.sent == [NativeSent(provider.sent[0].request, None)]
+    assert repr(provider.sent[0]) == "NativeSent(<0 messages>, no rest)"
 
 
 def test_every_text_is_inspected_where_it_stands(driver: Driver) -> None:

@@ -47,7 +47,9 @@ class MessagesRequest(WireRequest):
             for tool in mappings_of(conversation.params.get("tools"))
             if (name := text_of(tool.get("name"))) is not None
         )
-        self.rest = rest_text(self._body, self._plan)
+
+    def _rest_text(self) -> str:
+        return rest_text(self._body, self._plan)
 
     def _params(self, body: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
         return [body]
@@ -56,15 +58,16 @@ class MessagesRequest(WireRequest):
         models = (text_of(conversation.params.get("model")) for conversation in self._conversations)
         return next((model for model in models if model), "")
 
-    def encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+    def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send."""
         return read_request(lambda: self._encoded(messages, model, rest))
 
-    def _encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+    def _encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         body = self._body
-        is_same = rest == self.rest and are_same(self.messages, messages)
+        has_other_rest = rest is not None and rest != self.rest
+        is_same = not has_other_rest and are_same(self.messages, messages)
         if not is_same or any(conversation.has_changed_thinking for conversation in self._conversations):
-            if rest != self.rest:
+            if rest is not None and has_other_rest:
                 body = cast("Mapping[str, object]", merged_text(body, self._plan, rest))
             body = self._with_params(body, self._written(body, messages))
         return body if model == self.model else self._with_model(body, model)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
+from tramapy.clients.nesting import read_request
 from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, NativePiece, NativeRequest
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
@@ -40,14 +41,27 @@ class WireRequest(NativeRequest):
     tools: tuple[ToolDefinition, ...] = ()
     """The tools that it declares, by name: events may name these."""
 
+    _rest: str | None = None
+
+    @property
+    def rest(self) -> str:
+        """All other text; see `NativeRequest`."""
+        if self._rest is None:
+            self._rest = read_request(self._rest_text)
+        return self._rest
+
     @abc.abstractmethod
-    def encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+    def _rest_text(self) -> str:
+        """Return what a plan does not cover of the body, as JSON."""
+
+    @abc.abstractmethod
+    def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send; the body that came stays as it is.
 
         Args:
             messages: After interceptors and DLP: some changed, some gone, some new, in a new order.
             model: The route's model.
-            rest: The request's `rest`, inspected.
+            rest: The request's `rest`, inspected; None where it stays.
 
         Raises:
             InterceptorError: The format has no place for a message.

@@ -48,12 +48,13 @@ class ChatRequest(WireRequest):
         self.model = text_of(body.get("model")) or ""
         self.is_stream = body.get("stream") is True
         self.tools = declared_tools(body)
-        self.rest, self.messages, self.unscanned = read_request(self._read)
+        self._is_plain = False
+        self.messages, self.unscanned = read_request(self._read)
 
-    def encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+    def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send; see `WireRequest`."""
         body = self._body
-        if rest != self.rest:
+        if rest is not None and rest != self.rest:
             merged = read_request(lambda: merged_text(body, _REQUEST, rest))
             body = cast("Mapping[str, object]", merged)
         if not are_same(self.messages, messages):
@@ -62,7 +63,7 @@ class ChatRequest(WireRequest):
             body = {**body, "model": model}
         return body
 
-    def _read(self) -> tuple[str, tuple[Message, ...], tuple[str, ...]]:
+    def _read(self) -> tuple[tuple[Message, ...], tuple[str, ...]]:
         natives = self._body.get("messages")
         shown_messages: list[Message] = []
         unscanned: set[str] = set()
@@ -86,11 +87,15 @@ class ChatRequest(WireRequest):
                 unscanned.update(unscanned_of(content))
                 if item.get("audio"):
                     unscanned.add("audio")
+        self._is_plain = is_plain
+        return tuple(shown_messages), tuple(sorted(unscanned))
+
+    def _rest_text(self) -> str:
         body = self._body
-        if is_plain:
+        if self._is_plain:
             # messages of role and text alone have no rest
             body = {name: value for name, value in body.items() if name != "messages"}
-        return rest_text(body, _REQUEST), tuple(shown_messages), tuple(sorted(unscanned))
+        return rest_text(body, _REQUEST)
 
     def _written(self, natives: object, messages: Sequence[Message]) -> list[object]:
         items = cast("list[object]", natives) if isinstance(natives, list) else []

@@ -94,10 +94,10 @@ class ResponsesRequest(WireRequest):
         self.unscanned = tuple(self._reasons)
         self.tools = tuple(_definitions(body.get("tools")))
 
-    def encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+    def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send; see `WireRequest`."""
         body = self._body
-        if rest != self.rest:
+        if rest is not None and rest != self.rest:
             body = cast("Mapping[str, object]", read_request(lambda: merged_text(body, self._plan, rest)))
         if not are_same(self.messages, messages):
             body = self._with_messages(body, messages)
@@ -120,7 +120,9 @@ class ResponsesRequest(WireRequest):
                 self._item_plans[str(position)] = self._read_item(first + position, item)
             plan["input"] = self._item_plans
         self._plan = plan
-        self.rest = rest_text(body, plan)
+
+    def _rest_text(self) -> str:
+        return rest_text(self._body, self._plan)
 
     @staticmethod
     def _lead(body: Mapping[str, object]) -> list[_Native]:

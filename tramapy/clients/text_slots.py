@@ -56,12 +56,14 @@ class SlotRequest(WireRequest):
             )
             for position, path in enumerate(self._paths)
         )
-        self.rest = read_request(lambda: rest_text(body, plan))
 
-    def encoded(self, messages: Sequence[Message], model: str, rest: str) -> Mapping[str, object]:
+    def _rest_text(self) -> str:
+        return rest_text(self._body, self._plan)
+
+    def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send; see `WireRequest`."""
         body: object = self._body
-        if rest != self.rest:
+        if rest is not None and rest != self.rest:
             body = read_request(lambda: merged_text(self._body, self._plan, rest))
         if not are_same(self.messages, messages):
             if positions_of(self.messages, messages, self._owner) != list(range(len(self.messages))):

@@ -46,25 +46,36 @@ class NativeRequest(abc.ABC):
     messages: tuple[Message, ...]
     """What request interceptors see; each knows its place through its `origin`."""
 
-    rest: str = ""
-    """All other text (descriptions of tools, metadata, what is not known), as JSON; empty where there is none."""
-
     unscanned: tuple[str, ...] = ()
     """Why parts of it cannot be inspected, each as a fixed word: for example `previous_response_id`."""
 
     is_strict: bool = False
     """Whether what cannot be inspected must not pass."""
 
+    @property
+    def rest(self) -> str:
+        """All other text (descriptions of tools, metadata, what is not known), as JSON; empty where there is none.
+
+        Asked for only where somebody inspects it.
+        """
+        return ""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NativeSent:
-    """What a provider gets as `ModelRequest.native`: the request, and its `rest` as it may be sent."""
+    """What a provider gets as `ModelRequest.native`: the request, and its `rest` as it may be sent.
+
+    Args:
+        request: The request.
+        rest: Its rest, inspected; None where it goes out as it is.
+    """
 
     request: NativeRequest
-    rest: str
+    rest: str | None = None
 
     def __repr__(self) -> str:
-        return f"NativeSent(<{len(self.request.messages)} messages>, <{len(self.rest)} characters>)"
+        rest = "no rest" if self.rest is None else f"<{len(self.rest)} characters>"
+        return f"NativeSent(<{len(self.request.messages)} messages>, {rest})"
 
 
 class NativeAnswer(abc.ABC):

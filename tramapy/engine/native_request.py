@@ -18,4 +18,6 @@ async def prepare_native(attempt: Attempt, request: NativeRequest) -> NativeSent
     """
     if request.unscanned:
         report_unscanned(attempt, request.unscanned, is_strict=request.is_strict)
+    if attempt.pipeline.request_dlp is None:
+        return NativeSent(request)
     return NativeSent(request, await inspect_outgoing(attempt, request.rest))
