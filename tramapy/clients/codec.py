@@ -250,7 +250,10 @@ class JsonEvent(NativeEvent):
         value: Its data, parsed; pieces write into it.
     """
 
-    __slots__ = ("_event", "ends", "is_changed", "is_opening", "opens", "pieces", "value")
+    __slots__ = (
+        *("_event", "ends", "is_changed", "is_opening", "is_strict", "opens", "pieces"),
+        *("unscanned", "value"),
+    )
 
     def __init__(self, event: SseEvent, value: dict[str, object]) -> None:
         self._event = event
@@ -260,6 +263,8 @@ class JsonEvent(NativeEvent):
         self.opens: Lane | None = None
         self.is_opening = False
         self.is_changed = False
+        self.unscanned: Sequence[str] = ()
+        self.is_strict = False
 
     @property
     def is_empty(self) -> bool:
