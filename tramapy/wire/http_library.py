@@ -13,6 +13,7 @@ from tramapy.bounded import aread_error_preview, read_error_preview
 from tramapy.errors import ConfigurationError
 
 __all__ = [
+    "REJECTION_LIMIT_BYTES",
     "AsyncHttpClient",
     "AsyncHttpResponse",
     "HttpClient",
@@ -21,6 +22,7 @@ __all__ = [
     "abody_of",
     "abound_rejections",
     "bound_rejections",
+    "headers_beside_body",
     "library_of",
 ]
 
@@ -100,6 +102,9 @@ class HttpLibrary(Protocol):
     AsyncClient: type[Any]
     BaseTransport: type[Any]
     AsyncBaseTransport: type[Any]
+    SyncByteStream: type[Any]
+    AsyncByteStream: type[Any]
+    Request: type[Any]
     Response: type[Any]
     RequestError: type[Exception]
     TimeoutException: type[Exception]
@@ -107,18 +112,28 @@ class HttpLibrary(Protocol):
 
 
 def library_of(client: object) -> HttpLibrary:
-    """Return the module that `client` was made with.
+    """Return the module that `client`, or a transport, was made with.
 
     Raises:
-        ConfigurationError: It is a client of neither.
+        ConfigurationError: It is of neither.
     """
     for name in _MODULE_NAMES:
         module = cast("HttpLibrary | None", sys.modules.get(name))
-        if module is not None and isinstance(client, (module.Client, module.AsyncClient)):
+        if module is not None and isinstance(
+            client, (module.Client, module.AsyncClient, module.BaseTransport, module.AsyncBaseTransport)
+        ):
             return module
     raise ConfigurationError(
         f"The SDK's HTTP client is {type(client).__name__}; it must be a client of httpx or httpx2"
     )
+
+
+def headers_beside_body(response: Any) -> list[tuple[bytes, bytes]]:
+    """Return a response's headers without those that describe its body.
+
+    As bytes: a header may hold what is no ASCII, and its text form cannot be a header again.
+    """
+    return [(name, value) for name, value in response.headers.raw if name.lower() not in _BODY_HEADERS]
 
 
 async def abody_of(response: AsyncHttpResponse) -> AsyncGenerator[bytes, None]:
@@ -204,15 +219,9 @@ def _client_like(
 
 
 def _shortened(library: HttpLibrary, response: Any, text: str) -> object:
-    headers = [
-        # as bytes: a header may hold what is no ASCII, and its text form cannot be a header again
-        (name, value)
-        for name, value in response.headers.raw
-        if name.lower() not in _BODY_HEADERS
-    ]
     return library.Response(
         response.status_code,
-        headers=headers,
+        headers=headers_beside_body(response),
         content=text.encode("utf-8", "replace"),
         request=response.request,
     )

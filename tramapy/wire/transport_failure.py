@@ -1,0 +1,41 @@
+"""What a failure of the HTTP library means: retry or not, count on the breaker or not. No text gets into it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import anyio
+
+from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
+from tramapy.wire.http_library import HttpLibrary
+
+__all__ = ["transport_failure"]
+
+# what httpx lets through of its backend's errors while a body is read
+_ANYIO_ERRORS: Final = (anyio.EndOfStream, anyio.BrokenResourceError)
+
+
+def transport_failure(
+    library: HttpLibrary, error: Exception, code: ProviderFailureCode
+) -> ProviderError | None:
+    """Return the error to raise for what the HTTP library raised; None for what is a defect, or no failure of its.
+
+    Args:
+        library: The HTTP library.
+        error: What was caught.
+        code: What a connection that is lost counts as, at this point of the call.
+    """
+    name = type(error).__name__
+    if isinstance(error, (library.TimeoutException, TimeoutError)):
+        return ProviderTimeoutError(f"The provider took too long ({name}).")
+    if isinstance(error, library.DecodingError):
+        return ProviderError(
+            f"The provider's answer cannot be decompressed ({name}).",
+            failure_code=ProviderFailureCode.INVALID_RESPONSE,
+            counts_on_breaker=True,
+        )
+    if isinstance(error, (library.RequestError, OSError, *_ANYIO_ERRORS)):
+        is_early = code is ProviderFailureCode.CONNECTION_FAILED
+        what = "The provider could not be reached" if is_early else "The connection to the provider was lost"
+        return ProviderError(f"{what} ({name}).", retryable=True, failure_code=code)
+    return None
