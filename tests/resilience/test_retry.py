@@ -265,3 +265,10 @@ def test_every_wait_ends_before_the_deadline(hint_s, retry_index, left_s, sample
         assert 1000.0 + decision.delay_s < 1000.0 + left_s
     else:
         assert isinstance(decision, NextRoute)
+
+
+@pytest.mark.parametrize(("given", "in_force"), [(None, 7), (0, 0), (2, 2)])
+def test_another_default_holds_where_the_settings_do_not_say(given, in_force):
+    policy = RetryPolicy(RetryPolicySettings(provider_retries=given), lambda: 0.0)
+    assert policy.with_default(7).provider_retries == in_force
+    assert policy.provider_retries == (3 if given is None else given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tramapy.cancellation import leaves
@@ -120,6 +120,12 @@ class RetryPolicy:
         """The retries in force per route."""
         retries = self._settings.provider_retries
         return _DEFAULT_PROVIDER_RETRIES if retries is None else retries
+
+    def with_default(self, provider_retries: int) -> RetryPolicy:
+        """Return a policy that tries so often again where its settings do not say."""
+        if self._settings.provider_retries is not None:
+            return self
+        return RetryPolicy(replace(self._settings, provider_retries=provider_retries), self._sample)
 
     def decide(
         self, error: BaseException, retry_index: int, *, now_s: float, deadline_at_s: float | None
