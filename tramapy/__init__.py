@@ -70,7 +70,12 @@ from tramapy.resilience.retry import RetryPolicySettings
 from tramapy.settings import CallOptions, PipelineSettings
 
 if _TYPE_CHECKING:
+    from tramapy.clients.assembly import WrapSettings
+    from tramapy.clients.call_options import call_options
+    from tramapy.clients.fallback import Fallback
+    from tramapy.clients.transport import AsyncGovernedTransport, GovernedTransport
     from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
+    from tramapy.wrapping import wrap
 
 # An application that configures no logging must not find our diagnostics on its stderr.
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
@@ -78,6 +83,7 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 __all__ = [
     "CATALOGUE",
     "AsyncChunkStream",
+    "AsyncGovernedTransport",
     "AsyncProvider",
     "AsyncTramapy",
     "AttemptContentObserver",
@@ -109,7 +115,9 @@ __all__ = [
     "EngineEventObserver",
     "FailureDiagnostic",
     "FailureDiagnosticObserver",
+    "Fallback",
     "FinishReason",
+    "GovernedTransport",
     "ImageDetail",
     "ImagePart",
     "InterceptorError",
@@ -148,16 +156,31 @@ __all__ = [
     "Tramapy",
     "TramapyError",
     "Vault",
+    "WrapSettings",
+    "call_options",
     "rethrow_if_cancellation",
+    "wrap",
 ]
 
-_FROM_DLP = frozenset({"DlpRule", "RuleBasedDlpConfiguration", "RuleBasedDlpInterceptor", "Vault"})
+_LATE = {
+    "AsyncGovernedTransport": "tramapy.clients.transport",
+    "DlpRule": "tramapy.dlp",
+    "Fallback": "tramapy.clients.fallback",
+    "GovernedTransport": "tramapy.clients.transport",
+    "RuleBasedDlpConfiguration": "tramapy.dlp",
+    "RuleBasedDlpInterceptor": "tramapy.dlp",
+    "Vault": "tramapy.dlp",
+    "WrapSettings": "tramapy.clients.assembly",
+    "call_options": "tramapy.clients.call_options",
+    "wrap": "tramapy.wrapping",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Import the rule-based DLP at its first use: a quarter of the import time, and not everybody needs it."""
-    if name in _FROM_DLP:
-        return getattr(_import_module("tramapy.dlp"), name)
+    """Import at their first use the rule-based DLP and what wraps clients: half of the time, and not for everybody."""
+    module = _LATE.get(name)
+    if module is not None:
+        return getattr(_import_module(module), name)
     raise AttributeError(f"module 'tramapy' has no attribute {name!r}")
 
 

@@ -33,7 +33,7 @@ from tramapy.settings import (
 )
 from tramapy.values import described
 
-__all__ = ["AsyncChunkStream", "AsyncTramapy", "ChunkStream", "Tramapy"]
+__all__ = ["AsyncChunkStream", "AsyncTramapy", "ChunkStream", "Tramapy", "pipeline_of"]
 
 P = TypeVar("P", Provider, AsyncProvider)
 S = TypeVar("S")
@@ -368,6 +368,11 @@ class AsyncChunkStream(_Stream):
             raise failure
         finally:
             del failure
+
+
+def pipeline_of(facade: Tramapy | AsyncTramapy) -> Pipeline:
+    """Return a facade's pipeline, for a wrapped client that shares it."""
+    return facade._pipeline  # pyright: ignore[reportPrivateUsage] # no name that a user should see
 
 
 def _explained(error: BaseException, options: CallOptions) -> BaseException:

@@ -1,0 +1,110 @@
+"""One HTTP client as a provider, without an engine around it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.clients.simple_codec import SimpleCodec, SimpleDecoder, SimpleEnd
+from tests.clients.worlds import World
+from tramapy.clients.exchange import AsyncExchange, Exchange
+from tramapy.clients.http_call import HttpCall, PassedAnswer
+from tramapy.clients.surfaces import Surface
+from tramapy.engine.native import NativeEnd, NativeEvent, NativeSent
+from tramapy.errors import ProviderError, ProviderFailureCode
+from tramapy.messages import ModelRequest
+from tramapy.wire.sse import SseEvent
+
+TEXT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
+
+
+class Lenient(SimpleCodec):
+    """Takes the end of a body for the end of a stream."""
+
+    def stream(self, limit_bytes: int) -> Any:
+        class Decoder(SimpleDecoder):
+            def finish(self) -> NativeEnd:
+                return SimpleEnd(SseEvent(name="", data=b"the end"))
+
+        return Decoder()
+
+
+class Chunks(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """A body in pieces; a piece may be an error."""
+
+    def __init__(self, *pieces: bytes | Exception) -> None:
+        self.pieces = pieces
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self.pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self:
+            yield piece
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+def events_of(world: World, body: Chunks, codec: SimpleCodec | None = None) -> list[NativeEvent]:
+    """Take a stream to its very end, as no engine does."""
+    response = httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body)
+    surface = Surface(
+        name="x.create", path="/x", codec=codec or SimpleCodec(), is_known=True, can_stream=True
+    )
+    call = HttpCall(httpx2.Request("POST", "https://example.com"), surface, None, options={})
+    request = ModelRequest(model="m", messages=(), native=NativeSent(call, ""))
+    options: dict[str, Any] = {"limit_bytes": 1000, "now_s": time.monotonic, "now_epoch_s": time.time}
+
+    async def asend(*_arguments: object) -> Any:
+        return response
+
+    async def main() -> list[NativeEvent]:
+        if world.is_async:
+            return [event async for event in AsyncExchange(asend, httpx2, **options).stream(request)]
+        return list(Exchange(lambda *_arguments: response, httpx2, **options).stream(request))
+
+    events: list[NativeEvent] = world.run(main)
+    assert body.is_closed
+    return events
+
+
+def test_a_stream_ends_with_its_last_event_whatever_follows(world: World) -> None:
+    events = events_of(world, Chunks(TEXT, b"data: [DONE]\n\n" + TEXT, b": and more\n\n", TEXT))
+    assert [type(event).__name__ for event in events] == ["SimpleEvent", "SimpleEnd"]
+
+
+def test_a_connection_that_is_lost_behind_the_end_does_no_harm(world: World) -> None:
+    events = events_of(world, Chunks(TEXT, b"data: [DONE]\n\n", httpx2.ReadError("lost")))
+    assert len(events) == 2
+
+
+def test_a_format_may_take_the_body_s_end_for_the_stream_s(world: World) -> None:
+    events = events_of(world, Chunks(TEXT), Lenient())
+    assert events[-1].frame() == b"data: the end\n\n"
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_a_body_that_is_cut_is_an_error(world: World, is_early: bool) -> None:
+    body = Chunks(TEXT, httpx2.ReadError("lost")) if is_early else Chunks(TEXT)
+    with pytest.raises(ProviderError) as caught:
+        events_of(world, body)
+    assert caught.value.failure_code is ProviderFailureCode.STREAM_CUT
+
+
+def test_an_answer_that_passed_has_no_json() -> None:
+    response = httpx2.Response(200, content=b"x")
+    answer = PassedAnswer(response, is_strict=False)
+    assert answer.body is None
+    assert answer.rewritten(answer.responses, ()) is answer

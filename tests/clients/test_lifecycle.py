@@ -1,0 +1,234 @@
+"""Closing, dropping and cancelling: of clients, and of streams."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import anyio
+import httpx2
+import openai
+import pytest
+
+from tests.clients.worlds import API_KEY, SDK_LEAVES_GENERATORS, Use, World, go
+from tramapy import wrap
+from tramapy.testing import Gate, ScriptedServer, SlowAnswer
+
+pytestmark = SDK_LEAVES_GENERATORS
+
+
+async def first_text(stream: Any) -> str:
+    """Take items until the first with text."""
+    if hasattr(stream, "__aiter__"):
+        async for item in stream:
+            text = _text(item)
+            if text:
+                return text
+    for item in stream:
+        text = _text(item)
+        if text:
+            return text
+    raise AssertionError("no text")
+
+
+def _text(item: Any) -> str:
+    if hasattr(item, "choices"):
+        return item.choices[0].delta.content or ""
+    return getattr(getattr(item, "delta", None), "text", "")
+
+
+def test_closing_the_wrapped_client_leaves_the_other_open(any_world: World) -> None:
+    async def step(use: Use) -> None:
+        await use.ask()
+        await go(use.client.close())
+        assert use.client.is_closed()
+        expected: list[type[BaseException]] = []
+        for client in (use.client, use.client.with_options(timeout=3)):
+            with pytest.raises((RuntimeError, any_world.sdk.APIConnectionError)) as caught:
+                await use.ask(client=client)
+            expected.append(type(caught.value))
+        assert await use.ask(client=use.bare) == "two"
+        await go(use.bare.close())
+        with pytest.raises(tuple(expected)):
+            await use.ask(client=use.bare)
+
+    any_world.use(["one", "two"], step)
+
+
+def test_closing_the_source_closes_the_wrapped_one(any_world: World) -> None:
+    async def step(use: Use) -> None:
+        await go(use.bare.close())
+        with pytest.raises((RuntimeError, any_world.sdk.APIConnectionError)):
+            await use.ask()
+        assert use.server.requests == ()
+
+    any_world.use([], step)
+
+
+def test_a_client_that_nobody_else_holds_stays_open() -> None:
+    with ScriptedServer(["one", "two"]) as server:
+        options: dict[str, Any] = {"api_key": API_KEY, "base_url": server.base_url}
+        client = wrap(openai.OpenAI(**options))
+        source = weakref.ref(client._client.tramapy_source)
+        gc.collect()
+        messages: Any = [{"role": "user", "content": "x"}]
+        assert (
+            client.chat.completions.create(model="m", messages=messages).choices[0].message.content == "one"
+        )
+        copy = client.with_options(timeout=3)
+        del client
+        assert copy.chat.completions.create(model="m", messages=messages).choices[0].message.content == "two"
+        assert source() is not None
+        del copy
+        gc.collect()
+        assert source() is None
+        server.wait_for_no_connection()
+
+
+def test_a_stream_that_is_left_early_is_closed(any_world: World) -> None:
+    gate = Gate()
+
+    async def step(use: Use) -> None:
+        stream = await go(use.create(stream=True))
+        if any_world.is_async:
+            async with stream:
+                assert await first_text(stream)
+        else:
+            with stream:
+                assert await first_text(stream)
+        use.server.wait_for_abandoned(1)
+        assert use.names[-2:] == ["attempt.cancelled", "operation.completed"]
+        assert use.observer.attributes_of("tramai.attempt.cancelled")[0]["cancel_reason"] == "closed"
+        await go(stream.close())  # again, to no effect
+        gate.release()
+
+    any_world.use([SlowAnswer(gate=gate, answer="one two three", after_events=6)], step)
+
+
+def test_an_answer_that_is_never_read_is_closed(any_world: World) -> None:
+    gate = Gate()
+
+    async def step(use: Use) -> None:
+        stream = await go(use.create(stream=True))
+        await go(stream.close())
+        use.server.wait_for_abandoned(1)
+        assert use.names[-1] == "operation.completed"
+        gate.release()
+
+    any_world.use([SlowAnswer(gate=gate, answer="one two three", after_events=6)], step)
+
+
+def test_a_stream_that_is_dropped_is_told_of(any_world: World) -> None:
+    gate = Gate()
+
+    async def step(use: Use) -> None:
+        stream = await go(use.create(stream=True))
+        del stream
+        gc.collect()
+        assert use.names[-2:] == ["attempt.cancelled", "operation.completed"]
+        gate.release()
+
+    any_world.use([SlowAnswer(gate=gate, answer="one two three", after_events=6)], step)
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "stream"])
+@pytest.mark.parametrize("vendor", ["openai", "anthropic"])
+@pytest.mark.parametrize("name", ["asyncio", "trio"])
+def test_a_cancellation_passes_and_closes(name: str, vendor: str, is_stream: bool) -> None:
+    gate = Gate()
+    world = World(name, vendor)
+
+    async def step(use: Use) -> None:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as group:
+
+                async def cancel() -> None:
+                    await anyio.to_thread.run_sync(gate.wait_until_reached)
+                    scope.cancel()
+
+                group.start_soon(cancel)
+                if is_stream:
+                    await use.stream()
+                else:
+                    await use.ask()
+                raise AssertionError("it was not cancelled")
+        assert scope.cancelled_caught
+        use.server.wait_for_abandoned(1)
+        assert use.names[-2:] == ["attempt.cancelled", "operation.completed"]
+        assert use.observer.attributes_of("tramai.attempt.cancelled")[0]["cancel_reason"] == "cancelled"
+        gate.release()
+
+    world.use([SlowAnswer(gate=gate, answer="one two three", after_events=6)], step)
+
+
+@pytest.mark.parametrize("name", ["asyncio", "trio"])
+def test_a_cancellation_between_two_pieces_is_one(name: str) -> None:
+    gate = Gate()
+    world = World(name)
+
+    async def step(use: Use) -> None:
+        with anyio.CancelScope() as scope:
+            async with await go(use.create(stream=True)) as stream:
+                assert await first_text(stream)
+                scope.cancel()
+                await anyio.lowlevel.checkpoint()
+        assert scope.cancelled_caught
+        assert use.observer.attributes_of("tramai.attempt.cancelled")[0]["cancel_reason"] == "cancelled"
+        gate.release()
+
+    world.use([SlowAnswer(gate=gate, answer="one two three", after_events=6)], step)
+
+
+def test_the_connection_serves_again_after_a_stream(world: World) -> None:
+    async def step(use: Use) -> None:
+        assert await use.stream() == "one two"
+        assert await use.stream() == "one two"
+        assert await use.ask() == "one"
+        assert use.server.connection_count == (1 if world.is_async else 3)
+
+    world.use(["one two", "one two", "one"], step)
+
+
+def test_keep_alives_do_no_harm(world: World) -> None:
+    from tests.clients.test_ungovernable import opaque_stream
+
+    body: Any = opaque_stream().body
+    frames = b": ping\n\n" + body.replace(b'"opaque":true,', b"").replace(
+        b"data: [", b": ping\r\n\r\ndata: ["
+    )
+
+    class KeptAlive:
+        def steps(self, exchange: Any) -> Any:
+            from tramapy.testing import RawBody
+
+            yield from RawBody(body=frames, headers={"content-type": "text/event-stream"}).steps(exchange)
+
+    async def step(use: Use) -> None:
+        assert await use.stream() == "x"
+
+    world.use([KeptAlive()], step)
+
+
+def test_the_source_s_hooks_and_headers_hold(world: World) -> None:
+    seen: list[str] = []
+
+    def hook(request: httpx2.Request) -> None:
+        seen.append(request.url.path)
+
+    async def ahook(request: httpx2.Request) -> None:
+        seen.append(request.url.path)
+
+    kind: Any = httpx2.AsyncClient if world.is_async else httpx2.Client
+    source = kind(
+        verify=False,
+        headers={"x-of-the-source": "1"},
+        event_hooks={"request": [ahook if world.is_async else hook]},
+    )
+
+    async def step(use: Use) -> None:
+        assert await use.ask("secret") == "ok"
+        assert seen == ["/v1/chat/completions"]
+        assert use.server.requests[0].headers["x-of-the-source"] == "1"
+
+    world.use(["ok"], step, client_options={"http_client": source})

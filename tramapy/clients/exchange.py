@@ -1,0 +1,464 @@
+"""One HTTP client as a provider of the engine: a call's body out, the answer's body in, in the vendor's format."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from typing import Any, Final, NoReturn, Protocol, cast
+
+import anyio
+
+from tramapy.bounded import (
+    aread_bounded_bytes,
+    aread_error_preview,
+    read_bounded_bytes,
+    read_error_preview,
+)
+from tramapy.clients.codec import StreamDecoder, WireAnswer, json_bytes
+from tramapy.clients.http_call import NO_MODEL, HttpCall, PassedAnswer
+from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse, request_with
+from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, NativeSent
+from tramapy.engine.routing import BoundProvider
+from tramapy.errors import ProviderError, ProviderFailureCode
+from tramapy.messages import ModelRequest
+from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of
+from tramapy.wire.json_values import invalid_answer, mapping_of, text_of
+from tramapy.wire.rejection import Rejection, rejection_error, rejection_in
+from tramapy.wire.sse import SseDecoder
+from tramapy.wire.step_timer import StepTimer
+from tramapy.wire.transport_failure import transport_failure
+
+__all__ = [
+    "AsyncExchange",
+    "AsyncSender",
+    "AsyncSourceSender",
+    "Exchange",
+    "Sender",
+    "SourceSender",
+]
+
+_ANSWER: Final = "The provider's answer"
+_EVENT_STREAM: Final = "text/event-stream"
+
+# how long the last bytes of a finished stream may take, so that its connection can serve again
+_DRAIN_LIMIT_S: Final = 0.1
+
+_CONNECTION_FAILED: Final = ProviderFailureCode.CONNECTION_FAILED
+_TRANSPORT_FAILED: Final = ProviderFailureCode.TRANSPORT_FAILED
+_STREAM_CUT: Final = ProviderFailureCode.STREAM_CUT
+
+
+class Sender(Protocol):
+    """Sends a call with another body, and gives the response unread."""
+
+    def __call__(self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None) -> Any:
+        """Send it; a body of None is the call's own."""
+        ...
+
+
+class AsyncSender(Protocol):
+    """The async form of `Sender`."""
+
+    def __call__(
+        self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
+    ) -> Awaitable[Any]:
+        """Send it; a body of None is the call's own."""
+        ...
+
+
+class SourceSender:
+    """Sends the client's own request through the client's own HTTP client, or a transport.
+
+    Args:
+        library: The HTTP library.
+        send: Sends a request, with what the client gave beside it.
+    """
+
+    def __init__(self, library: HttpLibrary, send: Callable[..., HttpResponse]) -> None:
+        self._library = library
+        self._send = send
+
+    def __call__(
+        self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
+    ) -> HttpResponse:
+        """Send the request."""
+        return self._send(_own_request(self._library, call, body, timeout_s), **call.options)
+
+
+class AsyncSourceSender:
+    """The async form of `SourceSender`."""
+
+    def __init__(self, library: HttpLibrary, send: Callable[..., Awaitable[HttpResponse]]) -> None:
+        self._library = library
+        self._send = send
+
+    async def __call__(
+        self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
+    ) -> HttpResponse:
+        """Send the request."""
+        return await self._send(_own_request(self._library, call, body, timeout_s), **call.options)
+
+
+class _BaseExchange:
+    """What both forms share: what goes out, and what is made of a head and the bytes behind it."""
+
+    def __init__(
+        self,
+        library: HttpLibrary,
+        *,
+        limit_bytes: int,
+        now_s: Callable[[], float],
+        now_epoch_s: Callable[[], float],
+    ) -> None:
+        self._library = library
+        self._limit_bytes = limit_bytes
+        self._now_s = now_s
+        self._now_epoch_s = now_epoch_s
+
+    def _timer(self, request: ModelRequest) -> StepTimer:
+        return StepTimer(self._now_s, request.timeout_s)
+
+    def _failure(self, error: Exception, code: ProviderFailureCode) -> Exception:
+        """Return what to raise for what was caught."""
+        failure = transport_failure(self._library, error, code)
+        return error if failure is None or isinstance(error, ProviderError) else failure
+
+    def _rejection(self, head: Head, headers: Mapping[str, str], text: str) -> NativeRejectionError:
+        """Return the error for a bad status."""
+        detail = mapping_of(_parsed(text).get("error"))
+        code = detail.get("code")
+        rejection = Rejection(
+            status=head.status,
+            code=code if isinstance(code, str) else None,
+            error_type=text_of(detail.get("type")),
+            headers=headers,
+        )
+        return self._native(rejection, text, head)
+
+    def _native(self, rejection: Rejection, text: str, head: Head) -> NativeRejectionError:
+        error = rejection_error(f"HTTP {rejection.status}", rejection, self._now_epoch_s())
+        return NativeRejectionError(
+            str(error),
+            body=text,
+            headers=head.headers,
+            retryable=error.retryable,
+            status_code=error.status_code,
+            retry_after_s=error.retry_after_s,
+            failure_code=error.failure_code,
+            counts_on_breaker=error.counts_on_breaker,
+        )
+
+    def _answer(self, call: HttpCall, head: Head, data: bytes) -> WireAnswer:
+        """Read a whole answer."""
+        if _is_event_stream(head):
+            raise invalid_answer("is a stream, where none was asked for")
+        answer = call.surface.codec.answer(_json(data))
+        if call.is_strict:
+            answer.is_strict = True
+        return answer
+
+    def _no_stream(self, head: Head, data: bytes) -> NoReturn:
+        """Raise what a plain body means where a stream was asked for."""
+        text = data.decode("utf-8", "replace")
+        rejection = rejection_in(_parsed(text))
+        if rejection is not None:
+            raise self._native(rejection, text, head)
+        raise invalid_answer("is no stream, where one was asked for")
+
+
+class Exchange(_BaseExchange):
+    """One HTTP client, on plain threads.
+
+    Args:
+        send: Sends a call.
+        library: The HTTP library.
+        limit_bytes: How long an answer may be, decompressed; a stream all in all.
+        now_s: Monotonic time, to hold an answer against the request's `timeout_s`.
+        now_epoch_s: Wall time, for a `Retry-After` that is a date.
+    """
+
+    def __init__(
+        self,
+        send: Sender,
+        library: HttpLibrary,
+        *,
+        limit_bytes: int,
+        now_s: Callable[[], float],
+        now_epoch_s: Callable[[], float],
+    ) -> None:
+        super().__init__(library, limit_bytes=limit_bytes, now_s=now_s, now_epoch_s=now_epoch_s)
+        self._send = send
+
+    def bound(self, provider_id: str) -> BoundProvider:
+        """Return it as the engine calls it."""
+        return BoundProvider(
+            provider_id=provider_id,
+            answer=self.answer,
+            open_stream=self.stream,
+            can_stream=True,
+            sees_images=True,
+        )
+
+    def answer(self, request: ModelRequest) -> WireAnswer:
+        """Send a call and read its answer.
+
+        Raises:
+            NativeRejectionError: The provider refused it.
+            ProviderError: It failed otherwise.
+        """
+        call, body = _outgoing(request)
+        timer = self._timer(request)
+        response = self._open(call, body, request.timeout_s)
+        head = call.head = Head.of(response)
+        if response.is_success and _passes(call, head):
+            call.passed = response
+            return PassedAnswer(response, is_strict=call.is_strict)
+        try:
+            self._require_success(response, head)
+            data = read_bounded_bytes(
+                timer.watch(response.iter_bytes()), self._limit_bytes, source_name=_ANSWER
+            )
+        except Exception as error:
+            failure = self._failure(error, _TRANSPORT_FAILED)
+        else:
+            return self._answer(call, head, data)
+        finally:
+            response.close()
+        raise failure from None
+
+    def stream(self, request: ModelRequest) -> Generator[NativeEvent, None, None]:
+        """Send a call, and give the events of its answer; it is sent when the first one is asked for.
+
+        Raises:
+            NativeRejectionError: The provider refused it, or failed in the stream.
+            ProviderError: It failed otherwise.
+        """
+        call, body = _outgoing(request)
+        timer = self._timer(request)
+        reader = _EventReader(call, self._limit_bytes)
+        response = self._open(call, body, request.timeout_s)
+        try:
+            head = call.head = Head.of(response)
+            self._require_success(response, head)
+            if not _is_event_stream(head):
+                self._no_stream(head, read_bounded_bytes(response.iter_bytes(), self._limit_bytes))
+            with contextlib.closing(timer.watch(response.iter_bytes())) as chunks:
+                for chunk in chunks:
+                    for event in reader.feed(chunk):
+                        yield event
+                        timer.restart()
+                    if reader.is_ended:
+                        return
+            yield reader.finish()
+        except Exception as error:
+            failure = self._failure(error, _STREAM_CUT)
+        else:
+            return
+        finally:
+            response.close()
+        raise failure from None
+
+    def _open(
+        self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
+    ) -> HttpResponse:
+        try:
+            return self._send(call, body, timeout_s)
+        except Exception as error:
+            failure = self._failure(error, _CONNECTION_FAILED)
+        raise failure from None
+
+    def _require_success(self, response: HttpResponse, head: Head) -> None:
+        if response.is_success:
+            return
+        try:
+            text = read_error_preview(response, REJECTION_LIMIT_BYTES)
+        except self._library.RequestError:
+            text = ""  # the status stands even where the rest is lost
+        raise self._rejection(head, response.headers, text)
+
+
+class AsyncExchange(_BaseExchange):
+    """Does what `Exchange` does, on asyncio and trio."""
+
+    def __init__(
+        self,
+        send: AsyncSender,
+        library: HttpLibrary,
+        *,
+        limit_bytes: int,
+        now_s: Callable[[], float],
+        now_epoch_s: Callable[[], float],
+    ) -> None:
+        super().__init__(library, limit_bytes=limit_bytes, now_s=now_s, now_epoch_s=now_epoch_s)
+        self._send = send
+
+    def bound(self, provider_id: str) -> BoundProvider:
+        """Return it as the engine calls it."""
+        return BoundProvider(
+            provider_id=provider_id,
+            answer=self.answer,
+            open_stream=self.stream,
+            can_stream=True,
+            sees_images=True,
+        )
+
+    async def answer(self, request: ModelRequest) -> WireAnswer:
+        """Do what `Exchange.answer` does."""
+        call, body = _outgoing(request)
+        timer = self._timer(request)
+        response = await self._open(call, body, request.timeout_s)
+        head = call.head = Head.of(response)
+        if response.is_success and _passes(call, head):
+            call.passed = response
+            return PassedAnswer(response, is_strict=call.is_strict)
+        try:
+            await self._require_success(response, head)
+            data = await aread_bounded_bytes(
+                timer.awatch(abody_of(response)), self._limit_bytes, source_name=_ANSWER
+            )
+        except Exception as error:
+            failure = self._failure(error, _TRANSPORT_FAILED)
+        else:
+            return self._answer(call, head, data)
+        finally:
+            await response.aclose()
+        raise failure from None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[NativeEvent, None]:
+        """Do what `Exchange.stream` does."""
+        call, body = _outgoing(request)
+        timer = self._timer(request)
+        reader = _EventReader(call, self._limit_bytes)
+        response = await self._open(call, body, request.timeout_s)
+        try:
+            head = call.head = Head.of(response)
+            await self._require_success(response, head)
+            if not _is_event_stream(head):
+                self._no_stream(head, await aread_bounded_bytes(abody_of(response), self._limit_bytes))
+            async with contextlib.aclosing(timer.awatch(abody_of(response))) as chunks:
+                async for chunk in chunks:
+                    for event in reader.feed(chunk):
+                        if isinstance(event, NativeEnd):
+                            await self._drain(chunks)
+                        yield event
+                        timer.restart()
+                    if reader.is_ended:
+                        return
+            yield reader.finish()
+        except Exception as error:
+            failure = self._failure(error, _STREAM_CUT)
+        else:
+            return
+        finally:
+            await response.aclose()
+        raise failure from None
+
+    async def _open(
+        self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
+    ) -> HttpResponse:
+        try:
+            return await self._send(call, body, timeout_s)
+        except Exception as error:
+            failure = self._failure(error, _CONNECTION_FAILED)
+        raise failure from None
+
+    async def _require_success(self, response: HttpResponse, head: Head) -> None:
+        if response.is_success:
+            return
+        try:
+            text = await aread_error_preview(abody_of(response), REJECTION_LIMIT_BYTES)
+        except self._library.RequestError:
+            text = ""
+        raise self._rejection(head, response.headers, text)
+
+    async def _drain(self, chunks: AsyncGenerator[bytes, None]) -> None:
+        """Read the end of the body, for a connection serves again only after that; not for long."""
+        with anyio.move_on_after(_DRAIN_LIMIT_S), contextlib.suppress(self._library.RequestError):
+            async for _ in chunks:
+                pass
+
+
+class _EventReader:
+    """Turns a body's chunks into native events."""
+
+    __slots__ = ("_decoder", "_events", "_is_strict")
+
+    def __init__(self, call: HttpCall, limit_bytes: int) -> None:
+        self._events = SseDecoder(limit_bytes)
+        self._decoder: StreamDecoder = call.surface.codec.stream(limit_bytes)
+        self._is_strict = call.is_strict
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the last event was given."""
+        return self._decoder.is_ended
+
+    def feed(self, chunk: bytes) -> Generator[NativeEvent, None, None]:
+        """Give the events that a chunk completes."""
+        for event in self._events.feed(chunk):
+            for native in self._decoder.feed(event):
+                if self._is_strict and native.unscanned:
+                    cast("Any", native).is_strict = True
+                yield native
+            if self._decoder.is_ended:
+                return
+
+    def finish(self) -> NativeEvent:
+        """Return the last event of a body that is at its end."""
+        return self._decoder.finish()
+
+
+def _outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | None]:
+    sent = cast("NativeSent", request.native)
+    call = cast("HttpCall", sent.request)
+    wire = call.wire
+    if wire is None:
+        return call, None
+    model = wire.model if request.model == NO_MODEL else request.model
+    return call, wire.encoded(request.messages, model, sent.rest)
+
+
+def _own_request(
+    library: HttpLibrary, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
+) -> HttpRequest:
+    content: bytes | None = None
+    if body is not None:
+        content = json_bytes(body)
+        own = call.request.content
+        if content == own or not (body or own):
+            # the very bytes that were inspected: a name that stood in them twice would show
+            content = None
+    return request_with(library, call.request, content, timeout_s)
+
+
+def _passes(call: HttpCall, head: Head) -> bool:
+    """Tell whether an answer goes to the client as it is: one without a codec that is no JSON, or none at all."""
+    if call.wire is None:
+        return "json" not in head.content_type
+    return not (call.surface.is_known or "json" in head.content_type)
+
+
+def _is_event_stream(head: Head) -> bool:
+    return head.content_type.lower().startswith(_EVENT_STREAM)
+
+
+def _json(data: bytes) -> object:
+    parsed: object = None
+    try:
+        parsed = json.loads(data)
+    except (ValueError, RecursionError):
+        is_json = False
+    else:
+        is_json = True
+    if not is_json:
+        raise invalid_answer("is no JSON")
+    return parsed
+
+
+def _parsed(text: str) -> Mapping[str, object]:
+    """Return an object; empty where there is none."""
+    try:
+        return mapping_of(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}

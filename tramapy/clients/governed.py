@@ -1,0 +1,504 @@
+"""The HTTP client under a wrapped client: each request that it is given is an operation of the engine's.
+
+What the vendor's SDK sees is an HTTP client like any other: it sends, and gives a response, a stream, a rejection in
+the vendor's own format, or an error. Retries, fallbacks and DLP have happened before.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from tramapy.cancellation import is_cancellation
+from tramapy.clients.call_options import current_options
+from tramapy.clients.client_errors import VendorErrors, vendor_error
+from tramapy.clients.codec import WireAnswer, json_bytes
+from tramapy.clients.http_call import HttpCall, PassedAnswer
+from tramapy.clients.http_messages import (
+    Head,
+    HttpRequest,
+    HttpResponse,
+    aframe_stream,
+    frame_stream,
+    streamed_response,
+    whole_response,
+)
+from tramapy.clients.surfaces import Surface, Surfaces
+from tramapy.engine.dispatch import complete
+from tramapy.engine.native import NativeRejectionError
+from tramapy.engine.operation import CancelReason, Operation
+from tramapy.engine.pipeline import Pipeline
+from tramapy.engine.stream import EngineStream
+from tramapy.errors import ConfigurationError
+from tramapy.runtime import detached, run_sync
+from tramapy.wire.http_library import AsyncHttpClient, HttpClient, HttpLibrary
+from tramapy.wire.json_values import mapping_of, text_of
+from tramapy.wire.sse import sse_frame
+
+__all__ = ["AsyncGovernor", "Governor", "GovernorSettings", "agoverned_client", "governed_client"]
+
+_logger: Final = logging.getLogger("tramapy.clients")
+
+_PREVIEW_RETRY_HEADER: Final = "x-stainless-retry-count"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GovernorSettings:
+    """How requests are governed.
+
+    Args:
+        pipeline: What runs them; its routes lead to the exchanges.
+        library: The HTTP library.
+        surfaces: The vendor's calls.
+        errors: The vendor's error classes; None where they are not known.
+        service_interface: What the client is called in contexts and events.
+        base_url: Where the client sends to; None where any host is the client's.
+        allow: What passes without being read: names of calls, and hosts.
+        is_strict: Whether nothing passes that cannot be inspected.
+    """
+
+    pipeline: Pipeline
+    library: HttpLibrary
+    surfaces: Surfaces
+    errors: VendorErrors | None
+    service_interface: str
+    base_url: Any
+    allow: frozenset[str]
+    is_strict: bool
+
+
+class _BaseGovernor:
+    """What both forms share: what a request is, and what the client gets in the end."""
+
+    def __init__(self, settings: GovernorSettings) -> None:
+        self.settings: GovernorSettings = settings
+        base_url = settings.base_url
+        self._origin = None if base_url is None else _origin(base_url)
+        self._base_path: str = "" if base_url is None else base_url.path
+        self._has_warned = False
+
+    def _begin(self, request: HttpRequest, options: Mapping[str, object]) -> tuple[HttpCall, Operation, bool]:
+        """Read a request whose body is there, and make the operation of it.
+
+        Raises:
+            ConfigurationError: It cannot be governed.
+        """
+        settings = self.settings
+        surface = self._surface_of(request)
+        body = _body_of(request)
+        is_stream = body is not None and (
+            body.get("stream") is True or request.url.params.get("stream") == "true"
+        )
+        unscanned: tuple[str, ...] = ()
+        if body is None:
+            self._require_allowed(surface, "its body is no JSON (a file, for example)")
+            unscanned = ("request_body",)
+        elif is_stream and not surface.can_stream:
+            self._require_allowed(surface, "it answers with a stream of a format that is not known")
+            is_stream = False
+            unscanned = ("answer_stream",)
+        wire = None if body is None else surface.codec.request(body)
+        call = HttpCall(
+            request, surface, wire, options=options, unscanned=unscanned, is_strict=settings.is_strict
+        )
+        arguments: dict[str, Any] = {
+            "service_interface": settings.service_interface,
+            "method_name": surface.name,
+            **current_options(),
+        }
+        operation = Operation(
+            settings.pipeline,
+            call.messages,
+            is_stream=is_stream,
+            model=call.model,
+            native=call,
+            tools=None if wire is None else wire.tools,
+            **arguments,
+        )
+        return call, operation, is_stream
+
+    def _surface_of(self, request: HttpRequest) -> Surface:
+        settings, url = self.settings, request.url
+        if self._origin is not None and _origin(url) != self._origin and url.host not in settings.allow:
+            raise ConfigurationError(
+                f"A wrapped client sends to {settings.base_url.host}, not to {url.host}: who is behind it is "
+                f'not known. Use a client with that base_url, or wrap with allow={{"{url.host}"}}'
+            )
+        self._warn_of_retries(request)
+        return settings.surfaces.find(request.method, url.path, self._base_path)
+
+    def _require_allowed(self, surface: Surface, why: str) -> None:
+        if surface.name not in self.settings.allow:
+            raise ConfigurationError(
+                f"{surface.name} cannot be governed: {why}. Use the client that is not wrapped, or wrap with "
+                f'allow={{"{surface.name}"}} to let it pass uninspected'
+            )
+
+    def _warn_of_retries(self, request: HttpRequest) -> None:
+        if self._has_warned or request.headers.get(_PREVIEW_RETRY_HEADER, "0") == "0":
+            return
+        self._has_warned = True
+        _logger.warning(
+            "%s retries by itself, on top of tramapy's own retries; leave max_retries of the wrapped client at 0",
+            self.settings.service_interface,
+        )
+
+    def _whole(self, call: HttpCall, answer: object, started_s: float) -> HttpResponse:
+        """Return a whole answer as a response."""
+        wire = cast("WireAnswer", answer)
+        if isinstance(wire, PassedAnswer):
+            return wire.response
+        return whole_response(
+            self.settings.library,
+            cast("Head", call.head),
+            json_bytes(wire.body),
+            call.request,
+            elapsed_s=time.perf_counter() - started_s,
+        )
+
+    def _rejected(self, error: NativeRejectionError, call: HttpCall, started_s: float) -> HttpResponse:
+        """Return a refusal as a response, of which the SDK makes its own error."""
+        head = call.head
+        known = Head(
+            status=error.status_code or 500,
+            headers=list(error.headers),
+            content_type="",
+            extensions={},
+            history=[] if head is None else head.history,
+        )
+        return whole_response(
+            self.settings.library,
+            known,
+            error.body.encode("utf-8", "replace"),
+            call.request,
+            content_type=b"application/json" if _is_json(error.body) else b"text/plain; charset=utf-8",
+            elapsed_s=time.perf_counter() - started_s,
+        )
+
+    def _streamed(self, call: HttpCall, body: object, started_s: float) -> HttpResponse:
+        head = call.head or Head(status=200, headers=[], content_type="", extensions={}, history=[])
+        elapsed_s = time.perf_counter() - started_s
+        return streamed_response(self.settings.library, head, body, call.request, elapsed_s=elapsed_s)
+
+    def outward(self, error: BaseException, request: HttpRequest) -> BaseException:
+        """Return the error to raise to the SDK: without frames, and of a class that it lets through."""
+        settings = self.settings
+        return vendor_error(detached(error), settings.errors, settings.library, request)
+
+
+class Governor(_BaseGovernor):
+    """Runs requests on plain threads.
+
+    Args:
+        settings: How.
+    """
+
+    def send(self, request: HttpRequest, **options: object) -> HttpResponse:
+        """Run a request and return its response, whole or as a stream.
+
+        Raises:
+            TramapyError: As for `Tramapy.complete`, also of the vendor's class; but a provider's refusal is a response.
+        """
+        failure: BaseException
+        started_s = time.perf_counter()
+        call: HttpCall | None = None
+        try:
+            request.read()
+            call, operation, is_stream = self._begin(request, options)
+            if is_stream:
+                return self._stream(call, operation, started_s)
+            return self._whole(call, run_sync(complete(operation)), started_s)
+        except NativeRejectionError as error:
+            return self._rejected(error, cast("HttpCall", call), started_s)
+        except BaseException as error:
+            failure = self.outward(error, request)
+        if call is not None and call.passed is not None:
+            call.passed.close()
+        del call, request, options
+        try:
+            raise failure
+        finally:
+            del failure
+
+    def _stream(self, call: HttpCall, operation: Operation, started_s: float) -> HttpResponse:
+        stream = EngineStream(operation)
+        kind = frame_stream(self.settings.library, _Frames)
+        first: bytes | None = None
+        try:
+            first = run_sync(stream.next_chunk())
+        except NativeRejectionError as error:
+            if not error.is_in_stream:
+                raise
+            return self._streamed(call, kind(self, call.request, None, _error_frame(error)), started_s)
+        return self._streamed(call, kind(self, call.request, stream, first), started_s)
+
+
+class AsyncGovernor(_BaseGovernor):
+    """Does what `Governor` does, on asyncio and trio."""
+
+    async def send(self, request: HttpRequest, **options: object) -> HttpResponse:
+        """Do what `Governor.send` does; a cancellation passes through unchanged."""
+        failure: BaseException
+        started_s = time.perf_counter()
+        call: HttpCall | None = None
+        try:
+            await request.aread()
+            call, operation, is_stream = self._begin(request, options)
+            if is_stream:
+                return await self._stream(call, operation, started_s)
+            return self._whole(call, await complete(operation), started_s)
+        except NativeRejectionError as error:
+            return self._rejected(error, cast("HttpCall", call), started_s)
+        except BaseException as error:
+            failure = self.outward(error, request)
+        try:
+            if call is not None and call.passed is not None:
+                await call.passed.aclose()
+            del call, request, options
+            raise failure
+        finally:
+            del failure
+
+    async def _stream(self, call: HttpCall, operation: Operation, started_s: float) -> HttpResponse:
+        stream = EngineStream(operation)
+        kind = aframe_stream(self.settings.library, _AsyncFrames)
+        first: bytes | None = None
+        try:
+            first = await stream.next_chunk()
+        except NativeRejectionError as error:
+            if not error.is_in_stream:
+                raise
+            return self._streamed(call, kind(self, call.request, None, _error_frame(error)), started_s)
+        return self._streamed(call, kind(self, call.request, stream, first), started_s)
+
+
+class _BaseFrames:
+    """The body of a governed stream; the first frame was pulled before.
+
+    Args:
+        governor: Makes errors.
+        request: What was asked, for errors.
+        stream: The engine's side; None where there is nothing after the first frame.
+        first: The first frame; None where there is none at all.
+    """
+
+    _stream: EngineStream | None
+    _first: bytes | None
+
+    def __init__(
+        self,
+        governor: _BaseGovernor,
+        request: HttpRequest,
+        stream: EngineStream | None,
+        first: bytes | None,
+    ) -> None:
+        self._governor = governor
+        self._request = request
+        self._stream = None if first is None else stream
+        self._first = first
+
+    def _take_first(self) -> bytes | None:
+        first, self._first = self._first, None
+        return first
+
+    def __del__(self) -> None:
+        stream = getattr(self, "_stream", None)
+        if stream is not None:
+            stream.abandon()
+
+
+class _Frames(_BaseFrames):
+    def __iter__(self) -> _Frames:
+        return self
+
+    def __next__(self) -> bytes:
+        first = self._take_first()
+        if first is not None:
+            return first
+        stream = self._stream
+        if stream is None:
+            raise StopIteration
+        failure: BaseException
+        try:
+            frame = run_sync(stream.next_chunk())
+        except NativeRejectionError as error:
+            self._stream = None
+            return _error_frame(error)
+        except BaseException as error:
+            failure = self._governor.outward(error, self._request)
+        else:
+            if frame is None:
+                self._stream = None
+                raise StopIteration
+            return cast("bytes", frame)
+        self._stream = None
+        try:
+            raise failure
+        finally:
+            del failure
+
+    def close(self) -> None:
+        """Stop the stream, wherever it stands."""
+        self._first = None
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            run_sync(stream.close(_reason()))
+
+
+class _AsyncFrames(_BaseFrames):
+    def __aiter__(self) -> _AsyncFrames:
+        return self
+
+    async def __anext__(self) -> bytes:
+        first = self._take_first()
+        if first is not None:
+            return first
+        stream = self._stream
+        if stream is None:
+            raise StopAsyncIteration
+        failure: BaseException
+        try:
+            frame = await stream.next_chunk()
+        except NativeRejectionError as error:
+            self._stream = None
+            return _error_frame(error)
+        except BaseException as error:
+            failure = self._governor.outward(error, self._request)
+        else:
+            if frame is None:
+                self._stream = None
+                raise StopAsyncIteration
+            return cast("bytes", frame)
+        self._stream = None
+        try:
+            raise failure
+        finally:
+            del failure
+
+    async def aclose(self) -> None:
+        """Stop the stream, wherever it stands."""
+        self._first = None
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await stream.close(_reason())
+
+
+def governed_client(source: HttpClient, library: HttpLibrary, governor: Governor) -> Any:
+    """Return an HTTP client that sends through a governor.
+
+    It is built like `source`, and closing it closes nothing: after that it only refuses to send.
+
+    Args:
+        source: The client that requests go through in the end; kept alive, and never closed.
+        library: Its library.
+        governor: Runs the requests.
+    """
+
+    def send(self: Any, request: HttpRequest, *, stream: bool = False, **options: object) -> HttpResponse:
+        _refuse_closed(self, source)
+        try:
+            response = governor.send(request, stream=True, **options)
+        finally:
+            del request, options  # an error's frames hold no prompt of ours
+        if not stream:
+            response.read()
+        return response
+
+    return _client_like(library.Client, library.BaseTransport, source, send, governor)
+
+
+def agoverned_client(source: AsyncHttpClient, library: HttpLibrary, governor: AsyncGovernor) -> Any:
+    """Do what `governed_client` does, for an async client."""
+
+    async def send(
+        self: Any, request: HttpRequest, *, stream: bool = False, **options: object
+    ) -> HttpResponse:
+        _refuse_closed(self, source)
+        try:
+            response = await governor.send(request, stream=True, **options)
+        finally:
+            del request, options
+        if not stream:
+            await response.aread()
+        return response
+
+    return _client_like(library.AsyncClient, library.AsyncBaseTransport, source, send, governor)
+
+
+def _client_like(
+    base: type[Any],
+    transport: type[Any],
+    source: HttpClient | AsyncHttpClient,
+    send: Callable[..., HttpResponse | Awaitable[HttpResponse]],
+    governor: _BaseGovernor,
+) -> object:
+    # a class made here, because SDKs ask isinstance and the base depends on the library; the transport is
+    # never used, but without one the constructor would load certificates for 30 ms
+    methods = {
+        "build_request": staticmethod(source.build_request),
+        "send": send,
+        "tramapy_governor": governor,
+        "tramapy_source": source,
+    }
+    return type("GovernedHttpClient", (base,), methods)(
+        transport=transport(), timeout=source.timeout, trust_env=False
+    )
+
+
+def _refuse_closed(client: Any, source: Any) -> None:
+    if client.is_closed or source.is_closed:
+        # the library's own words and class: an SDK makes of it what it makes of a client that was closed
+        raise RuntimeError("Cannot send a request, as the client has been closed.")
+
+
+def _body_of(request: HttpRequest) -> Mapping[str, object] | None:
+    """Return the JSON object that a request's body is; empty for no body, None for any other."""
+    content: bytes = request.content
+    if not content:
+        return {}
+    parsed: object = None
+    try:
+        parsed = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else None
+
+
+def _origin(url: Any) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _reason() -> CancelReason:
+    """Say why a stream is closed: with a cancellation on its way, that is why."""
+    error = sys.exc_info()[1]
+    return (
+        "cancelled"
+        if error is not None and not isinstance(error, GeneratorExit) and is_cancellation(error)
+        else "closed"
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _error_frame(error: NativeRejectionError) -> bytes:
+    """Return what a provider said in its stream as an event, of which the SDK makes its own error."""
+    body = error.body
+    value: object = (
+        json.loads(body) if _is_json(body) else {"error": {"message": body, "type": "error"}, "type": "error"}
+    )
+    fields = mapping_of(value)
+    name = text_of(fields.get("type")) or ""
+    if not name.replace("_", "").replace(".", "").isalnum():
+        name = ""
+    return sse_frame(name, json_bytes(value))

@@ -1,0 +1,83 @@
+"""`HttpCall`: one request of a client's under the engine, and what is known of its answer beside the body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tramapy.clients.codec import WireAnswer, WireRequest
+from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse
+from tramapy.clients.surfaces import Surface
+from tramapy.engine.native import NativeRequest
+from tramapy.messages import Message, ModelResponse
+
+__all__ = ["NO_MODEL", "HttpCall", "PassedAnswer"]
+
+NO_MODEL: Final = "none"
+"""What stands for the model of a call that names none."""
+
+
+_NO_CONTENT: Final = 204
+
+
+class HttpCall(NativeRequest):
+    """A request as it came, read by its surface's codec.
+
+    Args:
+        request: As the client wanted to send it.
+        surface: Which call it is.
+        wire: Its body, read; None for one that cannot be read, and passes as it is.
+        options: What the client gave `send` beside the request.
+        unscanned: Why it cannot be inspected, beside what its body says.
+        is_strict: Whether what cannot be inspected must not pass.
+    """
+
+    def __init__(
+        self,
+        request: HttpRequest,
+        surface: Surface,
+        wire: WireRequest | None,
+        *,
+        options: Mapping[str, object],
+        unscanned: tuple[str, ...] = (),
+        is_strict: bool = False,
+    ) -> None:
+        self.request: HttpRequest = request
+        self.surface: Surface = surface
+        self.wire: WireRequest | None = wire
+        self.options: Mapping[str, object] = options
+        self.messages: tuple[Message, ...] = () if wire is None else wire.messages
+        self.unscanned: tuple[str, ...] = unscanned if wire is None else (*unscanned, *wire.unscanned)
+        self.is_strict: bool = is_strict
+        self.head: Head | None = None
+        self.passed: HttpResponse | None = None
+
+    @property
+    def rest(self) -> str:
+        """All text of the body that no message shows."""
+        return "" if self.wire is None else self.wire.rest
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for."""
+        return NO_MODEL if self.wire is None or not self.wire.model else self.wire.model
+
+
+class PassedAnswer(WireAnswer):
+    """An answer that is no JSON: it goes to the client as it comes, unread."""
+
+    def __init__(self, response: HttpResponse, *, is_strict: bool) -> None:
+        self.response: HttpResponse = response
+        self.is_strict: bool = is_strict
+        self.responses: tuple[ModelResponse, ...] = (ModelResponse(content=""),)
+        is_empty = response.status_code == _NO_CONTENT or response.headers.get("content-length") == "0"
+        self.unscanned: tuple[str, ...] = () if is_empty else ("binary_answer",)
+
+    @property
+    def body(self) -> object:
+        """Nothing: it was not read."""
+        return None
+
+    def rewritten(self, responses: Sequence[ModelResponse], texts: Sequence[str]) -> PassedAnswer:
+        """Return the answer itself: there is nothing to write into."""
+        return self

@@ -1,0 +1,149 @@
+"""Requests and responses of the HTTP library, made anew with another body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, TypeAlias
+
+from tramapy.clients.remembered import remembered
+from tramapy.wire.http_library import HttpLibrary, headers_beside_body
+
+__all__ = [
+    "Head",
+    "HttpRequest",
+    "HttpResponse",
+    "aframe_stream",
+    "frame_stream",
+    "request_with",
+    "streamed_response",
+    "whole_response",
+]
+
+HttpRequest: TypeAlias = Any
+"""A request of httpx or httpx2; typed by neither, for either may be missing."""
+
+HttpResponse: TypeAlias = Any
+"""A response of httpx or httpx2."""
+
+_LENGTH_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+_TIMEOUTS: Final = ("connect", "read", "write", "pool")
+
+# what else stands there belongs to the connection
+_EXTENSIONS: Final = ("http_version", "reason_phrase")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Head:
+    """What is kept of a provider's response beside its body.
+
+    Args:
+        status: The HTTP status.
+        headers: Without those about the body.
+        content_type: The body's type, as it was said.
+        extensions: The protocol's version and the reason phrase.
+        history: The redirects before it.
+    """
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    content_type: str
+    extensions: Mapping[str, Any]
+    history: list[HttpResponse]
+
+    @classmethod
+    def of(cls, response: HttpResponse) -> Head:
+        """Read a response's head."""
+        extensions = response.extensions
+        return cls(
+            status=response.status_code,
+            headers=headers_beside_body(response),
+            content_type=response.headers.get("content-type", ""),
+            extensions={name: extensions[name] for name in _EXTENSIONS if name in extensions},
+            history=response.history,
+        )
+
+
+def request_with(
+    library: HttpLibrary, request: HttpRequest, content: bytes | None, timeout_s: float | None
+) -> HttpRequest:
+    """Return a request with another body and a lower timeout; the same object where neither is given.
+
+    Args:
+        library: The request's library.
+        request: It is not changed.
+        content: The body; None leaves it.
+        timeout_s: How long it may take; None leaves what is set.
+    """
+    if content is None and timeout_s is None:
+        return request
+    extensions = dict(request.extensions)
+    if timeout_s is not None:
+        extensions["timeout"] = _lower(extensions.get("timeout", {}), timeout_s)
+    if content is None:
+        headers, body = request.headers.raw, {"stream": request.stream}
+    else:
+        headers = [item for item in request.headers.raw if item[0].lower() not in _LENGTH_HEADERS]
+        body = {"content": content}
+    return library.Request(request.method, request.url, headers=headers, extensions=extensions, **body)
+
+
+def whole_response(
+    library: HttpLibrary,
+    head: Head,
+    content: bytes,
+    request: HttpRequest,
+    *,
+    content_type: bytes = b"application/json",
+    elapsed_s: float,
+) -> HttpResponse:
+    """Return a response that is read."""
+    response = library.Response(
+        head.status,
+        headers=[*head.headers, (b"content-type", content_type)],
+        content=content,
+        request=request,
+        extensions=head.extensions,
+        history=head.history,
+    )
+    response.elapsed = timedelta(seconds=elapsed_s)
+    return response
+
+
+def streamed_response(
+    library: HttpLibrary, head: Head, stream: object, request: HttpRequest, *, elapsed_s: float
+) -> HttpResponse:
+    """Return a response whose body is still to come."""
+    response = library.Response(
+        head.status,
+        headers=[*head.headers, (b"content-type", b"text/event-stream; charset=utf-8")],
+        stream=stream,
+        request=request,
+        extensions=head.extensions,
+        history=head.history,
+    )
+    response.elapsed = timedelta(seconds=elapsed_s)
+    return response
+
+
+def frame_stream(library: HttpLibrary, kind: type[Any]) -> type[Any]:
+    """Return `kind`, which gives bytes and has `close`, as a body of this library."""
+    return _body_class(library.SyncByteStream, kind)
+
+
+def aframe_stream(library: HttpLibrary, kind: type[Any]) -> type[Any]:
+    """Do what `frame_stream` does, for one with `aclose`."""
+    return _body_class(library.AsyncByteStream, kind)
+
+
+@remembered
+def _body_class(base: type[Any], kind: type[Any]) -> type[Any]:
+    # the library asks isinstance, and which library it is shows only at run time
+    return type(kind.__name__, (kind, base), {"__slots__": ()})
+
+
+def _lower(timeout: Mapping[str, float | None], limit_s: float) -> dict[str, float]:
+    given = {name: timeout.get(name) for name in _TIMEOUTS}
+    return {name: limit_s if value is None else min(value, limit_s) for name, value in given.items()}

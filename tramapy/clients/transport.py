@@ -1,0 +1,140 @@
+"""`GovernedTransport`: the same seam for any library that is built on httpx or httpx2, below its client."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from tramapy.clients.assembly import Assembly, WrapSettings
+from tramapy.clients.exchange import AsyncExchange, AsyncSourceSender, Exchange, SourceSender
+from tramapy.clients.governed import AsyncGovernor, Governor, GovernorSettings
+from tramapy.clients.http_messages import HttpRequest, HttpResponse
+from tramapy.clients.sdk import vendor_errors
+from tramapy.clients.vendors import surfaces_of
+from tramapy.errors import ConfigurationError
+from tramapy.wire.http_library import HttpLibrary, library_of
+
+__all__ = ["AsyncGovernedTransport", "GovernedTransport"]
+
+
+class GovernedTransport:
+    """A transport around another: `httpx.Client(transport=GovernedTransport(httpx.HTTPTransport()))`.
+
+    Every request of the client is taken for one of the vendor's API, whatever its host. A library above that
+    retries by itself does so on top; a redirect is a request of its own.
+
+    Args:
+        inner: The transport that sends; closed with this one.
+        vendor: Whose wire formats are spoken: `openai` or `anthropic`.
+        **settings: See `WrapSettings`; fallbacks have no place here.
+
+    Raises:
+        ConfigurationError: A setting cannot work.
+    """
+
+    def __init__(self, inner: Any, *, vendor: str = "openai", **settings: Unpack[WrapSettings]) -> None:
+        library = library_of(inner)
+        assembly = _assembly(settings, is_async=False)
+        sender = SourceSender(library, _sending(inner, "handle_request"))
+        exchange = Exchange(
+            sender,
+            library,
+            limit_bytes=assembly.limit_bytes,
+            now_s=assembly.now_s(),
+            now_epoch_s=time.time,
+        )
+        self._inner = inner
+        self._governor = Governor(_governing(library, assembly, vendor, type(self).__name__, exchange))
+
+    def handle_request(self, request: HttpRequest) -> HttpResponse:
+        """Run a request; what is raised is of the vendor's error class, too, where its SDK is imported."""
+        return self._governor.send(request)
+
+    def close(self) -> None:
+        """Close the inner transport."""
+        self._inner.close()
+
+    def __enter__(self) -> Self:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        self._inner.__exit__(error_type, error, traceback)
+
+
+class AsyncGovernedTransport:
+    """Does what `GovernedTransport` does, for async clients, on asyncio and trio."""
+
+    def __init__(self, inner: Any, *, vendor: str = "openai", **settings: Unpack[WrapSettings]) -> None:
+        library = library_of(inner)
+        assembly = _assembly(settings, is_async=True)
+        sender = AsyncSourceSender(library, _sending(inner, "handle_async_request"))
+        exchange = AsyncExchange(
+            sender,
+            library,
+            limit_bytes=assembly.limit_bytes,
+            now_s=assembly.now_s(),
+            now_epoch_s=time.time,
+        )
+        self._inner = inner
+        self._governor = AsyncGovernor(_governing(library, assembly, vendor, type(self).__name__, exchange))
+
+    async def handle_async_request(self, request: HttpRequest) -> HttpResponse:
+        """Do what `GovernedTransport.handle_request` does."""
+        return await self._governor.send(request)
+
+    async def aclose(self) -> None:
+        """Close the inner transport."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        await self._inner.__aexit__(error_type, error, traceback)
+
+
+def _sending(inner: Any, name: str) -> Any:
+    handle = getattr(inner, name, None)
+    if handle is None:
+        raise ConfigurationError(
+            f"inner is {type(inner).__name__}, which has no {name}; use "
+            f"{'GovernedTransport' if name == 'handle_async_request' else 'AsyncGovernedTransport'}"
+        )
+    return handle
+
+
+def _assembly(settings: WrapSettings, *, is_async: bool) -> Assembly:
+    assembly = Assembly.of(settings, is_async=is_async)
+    if assembly.fallbacks:
+        raise ConfigurationError("fallbacks has no place in a transport, which knows no clients; use wrap")
+    return assembly
+
+
+def _governing(
+    library: HttpLibrary, assembly: Assembly, vendor: str, name: str, exchange: Exchange | AsyncExchange
+) -> GovernorSettings:
+    surfaces = surfaces_of(vendor)
+    primary_id = assembly.provider_id or vendor
+    return GovernorSettings(
+        pipeline=assembly.pipeline({primary_id: exchange.bound(primary_id)}, primary_id, {}, max_retries=0),
+        library=library,
+        surfaces=surfaces,
+        errors=vendor_errors(vendor),
+        service_interface=name,
+        base_url=None,
+        allow=assembly.allow,
+        is_strict=assembly.is_strict,
+    )
