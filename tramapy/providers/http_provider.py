@@ -11,7 +11,7 @@ from typing import ClassVar, Final, Protocol, TypeAlias
 import anyio
 
 from tramapy.bounded import aread_bounded_bytes, read_bounded_bytes
-from tramapy.errors import ConfigurationError, ProviderError, ProviderFailureCode, ProviderTimeoutError
+from tramapy.errors import ConfigurationError, ProviderError, ProviderFailureCode
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
 from tramapy.messages import Chunk, ModelRequest, ModelResponse
 from tramapy.providers.sdk_failures import FailureMapper, SdkErrors
@@ -19,6 +19,7 @@ from tramapy.providers.stream_decoder import AnswerInParts, StreamDecoder
 from tramapy.values import described, shown
 from tramapy.wire.http_library import AsyncHttpResponse, HttpLibrary, HttpResponse, abody_of
 from tramapy.wire.json_values import parse_object
+from tramapy.wire.step_timer import StepTimer
 
 __all__ = ["AsyncEndpoint", "AsyncHttpProvider", "Codec", "Endpoint", "HttpProvider", "ProviderOptions"]
 
@@ -166,7 +167,7 @@ class HttpProvider(Provider):
 
     def _attempt(self, request: ModelRequest) -> ModelResponse | ProviderError:
         fields = self._codec.encode(request, is_stream=False)
-        timer = _StepTimer(self._options.now_s, request.timeout_s)
+        timer = StepTimer(self._options.now_s, request.timeout_s)
         try:
             with self._endpoint.open(fields, request.timeout_s) as response:
                 data = read_bounded_bytes(
@@ -179,7 +180,7 @@ class HttpProvider(Provider):
     def _steps(self, request: ModelRequest) -> Generator[_Step, None, None]:
         """Yield what each chunk of the body completes, and last a failure where there was one."""
         fields = self._codec.encode(request, is_stream=True)
-        timer = _StepTimer(self._options.now_s, request.timeout_s)
+        timer = StepTimer(self._options.now_s, request.timeout_s)
         decoder = StreamDecoder(self._codec.answer_in_parts(), self._options.limit_bytes)
         try:
             with (
@@ -237,7 +238,7 @@ class AsyncHttpProvider(AsyncProvider):
 
     async def _attempt(self, request: ModelRequest) -> ModelResponse | ProviderError:
         fields = self._codec.encode(request, is_stream=False)
-        timer = _StepTimer(self._options.now_s, request.timeout_s)
+        timer = StepTimer(self._options.now_s, request.timeout_s)
         try:
             async with self._endpoint.open(fields, request.timeout_s) as response:
                 data = await aread_bounded_bytes(
@@ -249,7 +250,7 @@ class AsyncHttpProvider(AsyncProvider):
 
     async def _steps(self, request: ModelRequest) -> AsyncGenerator[_Step, None]:
         fields = self._codec.encode(request, is_stream=True)
-        timer = _StepTimer(self._options.now_s, request.timeout_s)
+        timer = StepTimer(self._options.now_s, request.timeout_s)
         decoder = StreamDecoder(self._codec.answer_in_parts(), self._options.limit_bytes)
         try:
             async with (
@@ -274,45 +275,3 @@ class AsyncHttpProvider(AsyncProvider):
         with anyio.move_on_after(_DRAIN_LIMIT_S), contextlib.suppress(self._endpoint.library.RequestError):
             async for _ in chunks:
                 pass
-
-
-class _StepTimer:
-    """Bounds one step of an answer by `timeout_s`, against bodies that trickle: a transport's timeout is per read.
-
-    The time between steps, while the consumer has the turn, does not count.
-    """
-
-    __slots__ = ("_now_s", "_started_s", "_timeout_s")
-
-    def __init__(self, now_s: Callable[[], float], timeout_s: float | None) -> None:
-        self._now_s = now_s
-        self._timeout_s = timeout_s
-        self._started_s = now_s()
-
-    def restart(self) -> None:
-        """Begin the next step."""
-        self._started_s = self._now_s()
-
-    def watch(self, chunks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-        """Give chunks while there is time.
-
-        Raises:
-            ProviderTimeoutError: One came too late.
-        """
-        with contextlib.closing(chunks):
-            for chunk in chunks:
-                self._check()
-                yield chunk
-
-    async def awatch(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        """Do what `watch` does."""
-        async with contextlib.aclosing(chunks):
-            async for chunk in chunks:
-                self._check()
-                yield chunk
-
-    def _check(self) -> None:
-        if self._timeout_s is not None and self._now_s() - self._started_s > self._timeout_s:
-            raise ProviderTimeoutError(
-                f"The provider's answer took longer than timeout_s={self._timeout_s} to arrive."
-            )

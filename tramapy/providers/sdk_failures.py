@@ -7,19 +7,15 @@ ever gets into a message: it names the SDK's error class and the status, and say
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeGuard
-
-import anyio
+from typing import Any, TypeGuard
 
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
 from tramapy.wire.http_library import HttpLibrary
 from tramapy.wire.rejection import rejection_error, rejection_under
+from tramapy.wire.transport_failure import ANYIO_ERRORS, transport_failure
 
 __all__ = ["FailureMapper", "SdkErrors", "refused_call"]
-
-# what httpx lets through of its backend's errors while a body is read
-_ANYIO_ERRORS: Final = (anyio.EndOfStream, anyio.BrokenResourceError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +68,6 @@ class FailureMapper:
             An error that was raised nowhere yet. Raise it outside of the `except`.
         """
         rethrow_if_cancellation(error)
-        name = type(error).__name__
         if isinstance(error, ProviderError):
             # our own, from a decoder or a bounded read; its frames hold what was read
             error.__context__ = error.__cause__ = None
@@ -83,18 +78,9 @@ class FailureMapper:
                 # some SDKs call whatever their HTTP client raises a lost connection
                 return self.provider_error(cause, now_epoch_s, transport_code)
             return self._sdk_error(error, now_epoch_s)
-        if isinstance(error, (self._library.TimeoutException, TimeoutError)):
-            return ProviderTimeoutError(f"The provider took too long ({name}).")
-        if isinstance(error, self._library.DecodingError):
-            return _failure(
-                f"The provider's answer cannot be decompressed ({name}).",
-                ProviderFailureCode.INVALID_RESPONSE,
-                counts_on_breaker=True,
-            )
-        if isinstance(error, (self._library.RequestError, OSError, *_ANYIO_ERRORS)):
-            return _failure(
-                f"The connection to the provider was lost ({name}).", transport_code, retryable=True
-            )
+        failure = transport_failure(self._library, error, transport_code)
+        if failure is not None:
+            return failure
         if isinstance(error, UnicodeEncodeError):
             return _failure("The request has text that is no Unicode: a lone surrogate. Remove it.")
         raise error
@@ -102,7 +88,7 @@ class FailureMapper:
     def _is_foreign(self, cause: BaseException | None) -> TypeGuard[Exception]:
         """Tell whether an error is none of a connection's."""
         return isinstance(cause, Exception) and not isinstance(
-            cause, (self._library.RequestError, OSError, self._errors.base, *_ANYIO_ERRORS)
+            cause, (self._library.RequestError, OSError, self._errors.base, *ANYIO_ERRORS)
         )
 
     def _sdk_error(self, error: Exception, now_epoch_s: float) -> ProviderError:

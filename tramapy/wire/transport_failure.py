@@ -9,10 +9,10 @@ import anyio
 from tramapy.errors import ProviderError, ProviderFailureCode, ProviderTimeoutError
 from tramapy.wire.http_library import HttpLibrary
 
-__all__ = ["transport_failure"]
+__all__ = ["ANYIO_ERRORS", "transport_failure"]
 
-# what httpx lets through of its backend's errors while a body is read
-_ANYIO_ERRORS: Final = (anyio.EndOfStream, anyio.BrokenResourceError)
+ANYIO_ERRORS: Final = (anyio.EndOfStream, anyio.BrokenResourceError)
+"""What httpx lets through of its backend's errors while a body is read."""
 
 
 def transport_failure(
@@ -34,7 +34,7 @@ def transport_failure(
             failure_code=ProviderFailureCode.INVALID_RESPONSE,
             counts_on_breaker=True,
         )
-    if isinstance(error, (library.RequestError, OSError, *_ANYIO_ERRORS)):
+    if isinstance(error, (library.RequestError, OSError, *ANYIO_ERRORS)):
         is_early = code is ProviderFailureCode.CONNECTION_FAILED
         what = "The provider could not be reached" if is_early else "The connection to the provider was lost"
         return ProviderError(f"{what} ({name}).", retryable=True, failure_code=code)
