@@ -92,7 +92,9 @@ def test_anthropic_s_class_is_the_very_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "client", [object(), None, openai.OpenAI, "client", httpx2.Client(verify=False)], ids=repr
+    "client",
+    [object(), None, openai.OpenAI, "client", httpx2.Client(verify=False)],
+    ids=["object", "none", "class", "text", "http client"],
 )
 def test_what_is_no_client_is_refused(client: Any) -> None:
     with pytest.raises(ConfigurationError, match="wrap takes a client of the OpenAI or the Anthropic SDK"):

@@ -253,7 +253,7 @@ def test_a_call_that_cannot_be_read_has_no_fallback(world: World) -> None:
         ({"clock": 1}, "clock"),
         ({"dlp": 1}, "dlp"),
     ],
-    ids=str,
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_a_setting_that_cannot_work_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):

@@ -23,8 +23,8 @@ from tramapy.engine.routing import BoundProvider
 from tramapy.errors import ProviderError, ProviderFailureCode
 from tramapy.messages import ModelRequest
 from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of
-from tramapy.wire.json_values import invalid_answer, mapping_of, text_of
-from tramapy.wire.rejection import Rejection, rejection_error, rejection_in
+from tramapy.wire.json_values import invalid_answer, mapping_of
+from tramapy.wire.rejection import Rejection, rejection_error, rejection_in, rejection_under
 from tramapy.wire.sse import SseDecoder
 from tramapy.wire.step_timer import StepTimer
 from tramapy.wire.transport_failure import transport_failure
@@ -126,15 +126,7 @@ class _BaseExchange:
 
     def _rejection(self, head: Head, headers: Mapping[str, str], text: str) -> NativeRejectionError:
         """Return the error for a bad status."""
-        detail = mapping_of(_parsed(text).get("error"))
-        code = detail.get("code")
-        rejection = Rejection(
-            status=head.status,
-            code=code if isinstance(code, str) else None,
-            error_type=text_of(detail.get("type")),
-            headers=headers,
-        )
-        return self._native(rejection, text, head)
+        return self._native(rejection_under(head.status, _parsed(text), headers), text, head)
 
     def _native(self, rejection: Rejection, text: str, head: Head) -> NativeRejectionError:
         error = rejection_error(f"HTTP {rejection.status}", rejection, self._now_epoch_s())

@@ -6,6 +6,7 @@ the vendor's own format, or an error. Retries, fallbacks and DLP have happened b
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import sys
@@ -44,7 +45,9 @@ __all__ = ["AsyncGovernor", "Governor", "GovernorSettings", "agoverned_client", 
 
 _logger: Final = logging.getLogger("tramapy.clients")
 
-_PREVIEW_RETRY_HEADER: Final = "x-stainless-retry-count"
+_RETRY_HEADER: Final = "x-stainless-retry-count"
+
+_NO_HEAD: Final = Head(status=200, headers=[], content_type="", extensions={}, history=[])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -140,7 +143,7 @@ class _BaseGovernor:
             )
 
     def _warn_of_retries(self, request: HttpRequest) -> None:
-        if self._has_warned or request.headers.get(_PREVIEW_RETRY_HEADER, "0") == "0":
+        if self._has_warned or request.headers.get(_RETRY_HEADER, "0") == "0":
             return
         self._has_warned = True
         _logger.warning(
@@ -163,13 +166,9 @@ class _BaseGovernor:
 
     def _rejected(self, error: NativeRejectionError, call: HttpCall, started_s: float) -> HttpResponse:
         """Return a refusal as a response, of which the SDK makes its own error."""
-        head = call.head
-        known = Head(
-            status=error.status_code or 500,
-            headers=list(error.headers),
-            content_type="",
-            extensions={},
-            history=[] if head is None else head.history,
+        head = call.head or _NO_HEAD
+        known = dataclasses.replace(
+            head, status=error.status_code or 500, headers=list(error.headers) or head.headers, extensions={}
         )
         return whole_response(
             self.settings.library,
@@ -181,7 +180,7 @@ class _BaseGovernor:
         )
 
     def _streamed(self, call: HttpCall, body: object, started_s: float) -> HttpResponse:
-        head = call.head or Head(status=200, headers=[], content_type="", extensions={}, history=[])
+        head = call.head or _NO_HEAD
         elapsed_s = time.perf_counter() - started_s
         return streamed_response(self.settings.library, head, body, call.request, elapsed_s=elapsed_s)
 
