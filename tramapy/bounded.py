@@ -23,6 +23,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import inspect
+import types
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -313,6 +314,9 @@ async def _acollect(source: AsyncByteSource, limit_bytes: int) -> _Collected:
 
 
 def _chunks(source: ByteSource, collected: _Collected) -> Iterator[bytes]:
+    if isinstance(source, types.GeneratorType):
+        # first, for asking whether something has a method costs 15 µs
+        return cast("Iterator[bytes]", source)
     if isinstance(source, StreamingResponse):
         return iter(source.iter_bytes())
     if isinstance(source, ByteReader):
@@ -331,6 +335,8 @@ def _read_chunks(reader: ByteReader, collected: _Collected) -> Iterator[bytes]:
 
 
 def _achunks(source: AsyncByteSource, collected: _Collected) -> AsyncIterator[bytes]:
+    if isinstance(source, types.AsyncGeneratorType):
+        return cast("AsyncIterator[bytes]", source)
     if isinstance(source, AsyncStreamingResponse):
         return aiter(source.aiter_bytes())
     if isinstance(source, AsyncByteReader):

@@ -252,14 +252,13 @@ class TokenUsage:
     cache_write_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        for field_ in dataclasses.fields(self):
-            count = getattr(self, field_.name)
-            if count is not None and type(count) is not int:
-                raise TypeError(f"TokenUsage.{field_.name} takes an int or None, not {type(count).__name__}")
-            if count is not None and abs(count) > MOST:
-                raise ValueError(
-                    f"TokenUsage.{field_.name} does not fit into 64 bits; give the tokens of one attempt"
-                )
+        for name in _COUNTS:
+            count = getattr(self, name)
+            if count is None or (type(count) is int and -MOST <= count <= MOST):
+                continue
+            if type(count) is not int:
+                raise TypeError(f"TokenUsage.{name} takes an int or None, not {type(count).__name__}")
+            raise ValueError(f"TokenUsage.{name} does not fit into 64 bits; give the tokens of one attempt")
 
     @property
     def total_tokens(self) -> int | None:
@@ -268,6 +267,8 @@ class TokenUsage:
             return None
         return self.input_tokens + self.output_tokens
 
+
+_COUNTS: Final = TokenUsage.__slots__
 
 NO_USAGE: Final = TokenUsage()
 """The usage of a provider that gave none."""

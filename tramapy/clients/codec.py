@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import json
 from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from tramapy.clients.nesting import read_request
 from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, NativePiece, NativeRequest
@@ -123,9 +123,13 @@ class Codec(Protocol):
         ...
 
 
+# kept, for json.dumps makes an encoder for each call
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def dumps(value: object) -> str:
     """Write JSON as the vendors' clients do: compact, and characters as themselves."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)
 
 
 def json_bytes(value: object) -> bytes:

@@ -95,7 +95,8 @@ class _BaseGovernor:
         surface = self._surface_of(request)
         body = _body_of(request)
         is_stream = body is not None and (
-            body.get("stream") is True or request.url.params.get("stream") == "true"
+            body.get("stream") is True
+            or (bool(request.url.query) and request.url.params.get("stream") == "true")
         )
         unscanned: tuple[str, ...] = ()
         if body is None:

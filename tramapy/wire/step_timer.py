@@ -33,17 +33,25 @@ class StepTimer:
         Raises:
             ProviderTimeoutError: One came too late.
         """
+        if self._timeout_s is None:
+            return chunks
+        return self._watched(chunks)
+
+    def _watched(self, chunks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         with contextlib.closing(chunks):
             for chunk in chunks:
                 self._check()
                 yield chunk
 
-    async def awatch(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        """Do what `watch` does."""
+    async def _awatched(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         async with contextlib.aclosing(chunks):
             async for chunk in chunks:
                 self._check()
                 yield chunk
+
+    def awatch(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        """Do what `watch` does."""
+        return chunks if self._timeout_s is None else self._awatched(chunks)
 
     def _check(self) -> None:
         if self._timeout_s is not None and self._now_s() - self._started_s > self._timeout_s:
