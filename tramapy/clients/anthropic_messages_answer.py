@@ -68,8 +68,8 @@ class MessagesAnswer(WireAnswer):
             self._read_block(position, mapping_of(item), unscanned)
         texts = [self._text(position, "text") for position in self._texts]
         thoughts = [self._text(position, "thinking") for position in self._thoughts]
-        self.unscanned = tuple(sorted(unscanned))
-        self.responses = (
+        self.unscanned: tuple[str, ...] = tuple(sorted(unscanned))
+        self.responses: tuple[ModelResponse, ...] = (
             ModelResponse(
                 content="".join(texts),
                 tool_calls=tuple([call_of(mapping_of(self._blocks[position])) for position in self._calls]),
@@ -82,7 +82,9 @@ class MessagesAnswer(WireAnswer):
             ),
         )
         location = DlpContentLocation.MODEL_RESPONSE_REASONING
-        self.texts = tuple([NativeText(thought, location) for thought in thoughts[1:]])
+        self.texts: tuple[NativeText, ...] = tuple(
+            [NativeText(thought, location) for thought in thoughts[1:]]
+        )
         rest = rest_text(body, ANSWER)
         self._has_rest = bool(rest)
         if rest:
@@ -190,8 +192,10 @@ class OtherAnswer(WireAnswer):
         self._body = body
         self._plan = plan
         rest = read_answer(lambda: rest_text(body, plan))
-        self.responses = (ModelResponse(),)
-        self.texts = (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),) if rest else ()
+        self.responses: tuple[ModelResponse, ...] = (ModelResponse(),)
+        self.texts: tuple[NativeText, ...] = (
+            (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),) if rest else ()
+        )
 
     @property
     def body(self) -> object:

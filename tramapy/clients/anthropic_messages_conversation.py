@@ -46,7 +46,7 @@ class Conversation:
         self, params: Mapping[str, object], owner: object, messages: list[Message], unscanned: set[str]
     ) -> None:
         self.params = params
-        self.has_changed_thinking = False
+        self.has_changed_thinking: bool = False
         self._owner = owner
         self._messages = messages
         self._unscanned = unscanned
@@ -60,7 +60,7 @@ class Conversation:
             self._read_turn(position, turn)
         if params.get("container"):
             unscanned.add("container")
-        self.end = len(messages)
+        self.end: int = len(messages)
 
     def _read_system(self, system: object) -> None:
         if isinstance(system, (str, list)) and system:

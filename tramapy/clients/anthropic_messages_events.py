@@ -29,9 +29,9 @@ class LaneDelta:
     __slots__ = ("index", "kind", "name")
 
     def __init__(self, kind: str, name: str, index: int) -> None:
-        self.kind = kind
-        self.name = name
-        self.index = index
+        self.kind: str = kind
+        self.name: str = name
+        self.index: int = index
 
 
 class OpenBlock:
@@ -46,9 +46,9 @@ class OpenBlock:
     __slots__ = ("kind", "lane", "lanes", "start", "tails", "thoughts")
 
     def __init__(self, kind: object, lane: Lane | None, start: MessageEvent) -> None:
-        self.kind = kind
-        self.lane = lane
-        self.start = start
+        self.kind: object = kind
+        self.lane: Lane | None = lane
+        self.start: MessageEvent = start
         self.lanes: list[Lane] = [] if lane is None else [lane]
         # each text as it came, and where it stands
         self.thoughts: list[tuple[str, dict[str, object]]] = []
@@ -228,7 +228,7 @@ class MessageEvent(JsonEvent):
             if self._index in self._message.dropped:
                 return b""
             self.value["index"] = self._message.index_of(self._index)
-            self.is_changed = True
+            self.is_changed: bool = True
         return super().frame()
 
     def tail(self, lane: Lane, text: str) -> bytes:

@@ -37,11 +37,11 @@ class MessagesRequest(WireRequest):
         self._conversations = [
             Conversation(params, self._owner, messages, unscanned) for params in self._params(self._body)
         ]
-        self.messages = tuple(messages)
-        self.unscanned = tuple(sorted(unscanned))
-        self.model = self._first_model()
-        self.is_stream = self._body.get("stream") is True
-        self.tools = tuple(
+        self.messages: tuple[Message, ...] = tuple(messages)
+        self.unscanned: tuple[str, ...] = tuple(sorted(unscanned))
+        self.model: str = self._first_model()
+        self.is_stream: bool = self._body.get("stream") is True
+        self.tools: tuple[ToolDefinition, ...] = tuple(
             ToolDefinition(name=name)
             for conversation in self._conversations
             for tool in mappings_of(conversation.params.get("tools"))

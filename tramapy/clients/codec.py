@@ -190,12 +190,12 @@ class JsonPiece(NativePiece):
         self._event = event
         self._owner = owner
         self._key = key
-        self.text = text
-        self.location = location
-        self.lane = lane
-        self.tool_name = tool_name
-        self.is_held = is_held
-        self.is_repeat = is_repeat
+        self.text: str = text
+        self.location: DlpContentLocation = location
+        self.lane: Lane | None = lane
+        self.tool_name: str | None = tool_name
+        self.is_held: bool = is_held
+        self.is_repeat: bool = is_repeat
 
     def write(self, text: str) -> None:
         """Put another text in its place."""
@@ -211,12 +211,12 @@ class RestPiece(NativePiece):
     def __init__(self, event: JsonEvent, plan: Plan, text: str, location: DlpContentLocation) -> None:
         self._event = event
         self._plan = plan
-        self.text = text
-        self.location = location
-        self.tool_name = None
-        self.lane = None
-        self.is_held = False
-        self.is_repeat = False
+        self.text: str = text
+        self.location: DlpContentLocation = location
+        self.tool_name: str | None = None
+        self.lane: Lane | None = None
+        self.is_held: bool = False
+        self.is_repeat: bool = False
 
     def write(self, text: str) -> None:
         """Merge another rest; pieces that write into the same objects still do.

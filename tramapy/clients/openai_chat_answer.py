@@ -65,6 +65,10 @@ class ChatAnswer(WireAnswer):
         ProviderError: It cannot be understood.
     """
 
+    texts: tuple[NativeText, ...]
+
+    responses: tuple[ModelResponse, ...]
+
     def __init__(self, body: object) -> None:
         self._body = object_of(body)
         raise_rejection(self._body)

@@ -41,13 +41,17 @@ class ChatRequest(WireRequest):
     tool calls those of functions.
     """
 
+    unscanned: tuple[str, ...]
+
+    messages: tuple[Message, ...]
+
     def __init__(self, body: Mapping[str, object]) -> None:
         self._body = body
         self._owner = object()
         self._places: list[int] = []
-        self.model = text_of(body.get("model")) or ""
-        self.is_stream = body.get("stream") is True
-        self.tools = declared_tools(body)
+        self.model: str = text_of(body.get("model")) or ""
+        self.is_stream: bool = body.get("stream") is True
+        self.tools: tuple[ToolDefinition, ...] = declared_tools(body)
         self._is_plain = False
         self.messages, self.unscanned = read_request(self._read)
 

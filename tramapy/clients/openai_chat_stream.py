@@ -44,7 +44,7 @@ _PLAN: Final[Mapping[str, Plan]] = {
 
 
 class _ChatFormat(ChoiceFormat):
-    plan = _PLAN
+    plan: Plan = _PLAN
 
     def is_usual(self, native: Mapping[str, object]) -> bool:
         for name, item in native.items():

@@ -50,7 +50,7 @@ class Choice:
     __slots__ = ("_latest", "calls", "finish_reason", "index", "lanes")
 
     def __init__(self, index: int) -> None:
-        self.index = index
+        self.index: int = index
         self._latest: dict[tuple[str, int | None], Call] = {}
         self.lanes: dict[ChoiceLane, None] = {}
         self.calls: list[Call] = []
@@ -85,10 +85,10 @@ class Call:
     __slots__ = ("id", "is_told", "lane", "name")
 
     def __init__(self, lane: ChoiceLane, call_id: str) -> None:
-        self.lane = lane
-        self.id = call_id
-        self.name = ""
-        self.is_told = False
+        self.lane: ChoiceLane = lane
+        self.id: str = call_id
+        self.name: str = ""
+        self.is_told: bool = False
 
 
 class ChoiceFormat(abc.ABC):
@@ -165,7 +165,7 @@ class ChoiceEvent(JsonEvent):
         """Add a piece of a call, which is released as a whole; the call's first event opens it."""
         if not call.is_told:
             call.is_told = True
-            self.opens = call.lane
+            self.opens: Lane | None = call.lane
         if text:
             location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
             piece = _ChoicePiece(self, owner, key, text, location, call.lane, choice)

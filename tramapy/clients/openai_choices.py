@@ -50,7 +50,7 @@ class ChoiceDecoder(StreamDecoder):
             return ()
         self._count(event)
         if event.data.startswith(_END_MARK):
-            self.is_ended = True
+            self.is_ended: bool = True
             return (*self._let_go(), _ChoiceEnd(self, event, None))
         value = cast("dict[str, object]", parse_object(event.data))
         raise_error_event(event, value)

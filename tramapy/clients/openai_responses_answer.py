@@ -58,8 +58,8 @@ class ResponsesAnswer(WireAnswer):
             self._output = output_items(body.get("output"))
         self._read_output()
         self._rest = read_answer(lambda: rest_text(body, RESPONSE))
-        self.responses = (self._response(),)
-        self.texts = tuple(self._texts())
+        self.responses: tuple[ModelResponse, ...] = (self._response(),)
+        self.texts: tuple[NativeText, ...] = tuple(self._texts())
 
     @property
     def body(self) -> object:
@@ -92,7 +92,7 @@ class ResponsesAnswer(WireAnswer):
                 self._calls.append(call_of(item, slots[0].text if slots else ""))
                 self._call_positions.append(position)
         if any(item.get("encrypted_content") for item in self._output):
-            self.unscanned = ("encrypted_content",)
+            self.unscanned: tuple[str, ...] = ("encrypted_content",)
 
     def _response(self) -> ModelResponse:
         return response_of(

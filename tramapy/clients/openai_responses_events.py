@@ -252,7 +252,7 @@ class ResponsesEvent(JsonEvent):
     def __init__(self, event: SseEvent, value: dict[str, object], state: StreamState) -> None:
         super().__init__(event, value)
         self._state = state
-        self.output_index = -1
+        self.output_index: int = -1
         # the objects of the pieces of text, in an event that says nothing else
         self.delta_owners: Sequence[Mapping[str, object]] = ()
         self.unscanned: Sequence[str] = ()

@@ -87,12 +87,12 @@ class ResponsesRequest(WireRequest):
         self._tool_names: dict[str, str] = {}
         self._output_kinds: dict[str, str] = {}
         self._reasons: dict[str, None] = {}
-        self.model = text_of(body.get("model")) or ""
-        self.is_stream = body.get("stream") is True
+        self.model: str = text_of(body.get("model")) or ""
+        self.is_stream: bool = body.get("stream") is True
         read_request(self._read)
-        self.messages = tuple(self._shown)
-        self.unscanned = tuple(self._reasons)
-        self.tools = tuple(_definitions(body.get("tools")))
+        self.messages: tuple[Message, ...] = tuple(self._shown)
+        self.unscanned: tuple[str, ...] = tuple(self._reasons)
+        self.tools: tuple[ToolDefinition, ...] = tuple(_definitions(body.get("tools")))
 
     def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send; see `WireRequest`."""

@@ -39,8 +39,8 @@ class Origin:
     __slots__ = ("owner", "position")
 
     def __init__(self, owner: object, position: int) -> None:
-        self.owner = owner
-        self.position = position
+        self.owner: object = owner
+        self.position: int = position
 
     def __repr__(self) -> str:
         return f"Origin({self.position})"

@@ -45,10 +45,10 @@ class SlotRequest(WireRequest):
         self._plan = plan
         self._paths = tuple(paths)
         self._owner = object()
-        self.model = text_of(body.get("model")) or ""
-        self.is_stream = body.get("stream") is True
-        self.unscanned = tuple(unscanned)
-        self.messages = tuple(
+        self.model: str = text_of(body.get("model")) or ""
+        self.is_stream: bool = body.get("stream") is True
+        self.unscanned: tuple[str, ...] = tuple(unscanned)
+        self.messages: tuple[Message, ...] = tuple(
             Message(
                 role=MessageRole.USER,
                 content=cast("str", _value_at(body, path)),
@@ -157,10 +157,12 @@ class TextlessAnswer(WireAnswer):
     ) -> None:
         self._body = body
         self._plan = plan
-        self.unscanned = tuple(unscanned)
-        self.responses = (ModelResponse(usage=usage),)
+        self.unscanned: tuple[str, ...] = tuple(unscanned)
+        self.responses: tuple[ModelResponse, ...] = (ModelResponse(usage=usage),)
         rest = read_answer(lambda: rest_text(body, plan))
-        self.texts = (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),) if rest else ()
+        self.texts: tuple[NativeText, ...] = (
+            (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),) if rest else ()
+        )
 
     @property
     def body(self) -> object:

@@ -23,11 +23,11 @@ class Run:
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self._pattern = pattern
         self._text = text
-        self.end = -1
+        self.end: int = -1
         """Its end."""
-        self.kept_end = -1
+        self.kept_end: int = -1
         """Its end without the marks that end a sentence."""
-        self.dull_end = -1
+        self.dull_end: int = -1
         """The end of the last one that was found to hold neither a digit nor a capital: no part of it is a secret."""
 
     def reach(self, start: int) -> None:
