@@ -52,7 +52,7 @@ def test_help_gives_a_flag_no_type(command: tuple[str, ...]) -> None:
 def test_help_says_in_whole_sentences_what_the_commands_do() -> None:
     lines = run("--help").output.splitlines()
     commands = lines[lines.index("Commands:") + 1 :]
-    assert [line.split()[0] for line in commands] == ["demo", "events", "redact", "rules"]
+    assert [line.split()[0] for line in commands] == ["demo", "events", "redact", "rules", "audit"]
     assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 

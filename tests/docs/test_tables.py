@@ -11,6 +11,7 @@ import pytest
 import tramapy
 import tramapy.dlp
 import tramapy.providers
+import tramapy.telemetry
 from tests.docs.pages import DOCS, table_rows
 from tramapy import CATALOGUE, CallOptions, PipelineSettings, ProviderError, TramapyError, errors
 from tramapy.engine import inspection
@@ -139,7 +140,11 @@ def test_the_dlp_page_names_every_reason_code() -> None:
 
 
 def test_names_that_the_tramai_page_gives_exist() -> None:
-    known = {name for module in (tramapy, tramapy.dlp, tramapy.providers) for name in module.__all__}
+    known = {
+        name
+        for module in (tramapy, tramapy.dlp, tramapy.providers, tramapy.telemetry)
+        for name in module.__all__
+    }
     rows = table_rows(DOCS / "coming-from-tramai.md", "TramAI", "Here")
     assert rows
     for row in rows:

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.text import Text
 
+from tramapy.cli.audit import audit
 from tramapy.cli.consoles import error_console, output_console
 from tramapy.cli.demo.prompt_file import PromptFileError, default_prompt_path, read_prompt_file
 from tramapy.cli.events import EventsFormat, show_events
@@ -81,6 +82,8 @@ def events(
     """Print the catalogue of engine events."""
     show_events(format_, output_console())
 
+
+app.add_typer(audit, name="audit")
 
 app.command(short_help="Redact files: text in, sanitized text out.")(redact)
 

@@ -1,0 +1,64 @@
+"""What happened, told outside of the process; each part is imported when it is first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tramapy.telemetry.audit import AuditLog
+    from tramapy.telemetry.audit_async import AsyncAuditLog
+    from tramapy.telemetry.audit_event import AuditEvent
+    from tramapy.telemetry.audit_file import FileAuditStore
+    from tramapy.telemetry.audit_store import AuditHead, AuditStore, AuditStoreError, MemoryAuditStore
+    from tramapy.telemetry.audit_verify import (
+        AuditProblem,
+        AuditProblemCode,
+        AuditVerification,
+        verify_audit,
+        verify_audit_files,
+    )
+
+__all__ = [
+    "AsyncAuditLog",
+    "AuditEvent",
+    "AuditHead",
+    "AuditLog",
+    "AuditProblem",
+    "AuditProblemCode",
+    "AuditStore",
+    "AuditStoreError",
+    "AuditVerification",
+    "FileAuditStore",
+    "MemoryAuditStore",
+    "verify_audit",
+    "verify_audit_files",
+]
+
+_LAZY = {
+    "AsyncAuditLog": "tramapy.telemetry.audit_async",
+    "AuditEvent": "tramapy.telemetry.audit_event",
+    "AuditHead": "tramapy.telemetry.audit_store",
+    "AuditLog": "tramapy.telemetry.audit",
+    "AuditProblem": "tramapy.telemetry.audit_verify",
+    "AuditProblemCode": "tramapy.telemetry.audit_verify",
+    "AuditStore": "tramapy.telemetry.audit_store",
+    "AuditStoreError": "tramapy.telemetry.audit_store",
+    "AuditVerification": "tramapy.telemetry.audit_verify",
+    "FileAuditStore": "tramapy.telemetry.audit_file",
+    "MemoryAuditStore": "tramapy.telemetry.audit_store",
+    "verify_audit": "tramapy.telemetry.audit_verify",
+    "verify_audit_files": "tramapy.telemetry.audit_verify",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import at first use: some need an extra, and few programs need all."""
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names, those not imported yet included."""
+    return sorted(__all__)
