@@ -663,7 +663,7 @@ def test_a_damaged_index_is_refused_and_can_be_deleted(path: Path) -> None:
     write(path, 3)
     index = path.with_name("audit.jsonl.index")
     index.write_bytes(b"no database" * 100)
-    with pytest.raises(AuditStoreError, match=r"SQLITE_NOTADB.*delete it"):
+    with pytest.raises(AuditStoreError, match=r"SQLITE_NOTADB.*Delete it"):
         FileAuditStore(path)
     index.unlink()
     assert verify_audit_files(*write(path, 1)).event_count == 4

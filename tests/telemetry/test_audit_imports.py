@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
 
 import tramapy.telemetry
-from tests.docs.pages import ROOT
+from tests.docs.pages import PAGES, ROOT
+
+MANUAL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 @pytest.mark.parametrize("name", tramapy.telemetry.__all__)
 def test_an_export_is_there(name: str) -> None:
     assert getattr(tramapy.telemetry, name).__name__ == name
     assert name in dir(tramapy.telemetry)
+
+
+@pytest.mark.parametrize("name", tramapy.telemetry.__all__)
+def test_an_export_is_in_the_documentation(name: str) -> None:
+    assert re.search(rf"\b{name}\b", MANUAL), f"no page names {name}"
 
 
 def test_a_name_that_is_not_exported_is_refused() -> None:

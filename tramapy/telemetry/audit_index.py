@@ -119,20 +119,18 @@ class AuditIndex:
         try:
             yield
         except sqlite3.Error as error:
-            is_locked = getattr(error, "sqlite_errorcode", 0) & 0xFF in (
-                sqlite3.SQLITE_BUSY,
-                sqlite3.SQLITE_LOCKED,
-            )
-            kind = getattr(error, "sqlite_errorname", type(error).__name__)
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the kind of error, without its variant
+            name = getattr(error, "sqlite_errorname", type(error).__name__)
         else:
             return
-        if is_locked:
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise AuditStoreError(
                 f"Another store has the audit log of {str(self._path)!r} open. Give each process a path of its own."
             )
+        is_damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        remedy = "Delete it: it is made again from the log." if is_damaged else "Make room, or mend the disk."
         raise AuditStoreError(
-            f"The index {str(self._path)!r} of an audit log cannot be used ({kind}). Where it is damaged, delete "
-            "it: it is made again from the log."
+            f"The index {str(self._path)!r} of an audit log cannot be used ({name}). {remedy}"
         )
 
 
