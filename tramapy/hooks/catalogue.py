@@ -14,9 +14,10 @@ from tramapy.hooks.event_model import (
     RuntimeEventDefinition,
     RuntimeEventDomain,
     RuntimeMetric,
+    RuntimeMetricInstrument,
 )
 
-__all__ = ["CATALOGUE"]
+__all__ = ["CATALOGUE", "COMPAT_METRICS"]
 
 _HIGH = RuntimeAttributeCardinality.HIGH
 _ENGINE = RuntimeEventDomain.ENGINE
@@ -314,3 +315,42 @@ CATALOGUE: Final = RuntimeEventCatalogue(
     metrics=(ENGINE_EVENTS_METRIC, TOOL_RESULT_REJECTED_METRIC),
 )
 """Every event of the engine. `tramapy events` prints it."""
+
+COMPAT_ATTEMPTS: Final = RuntimeMetric(
+    name="tramai.operation.attempts", unit="{attempt}", description="Attempts"
+)
+COMPAT_INPUT_TOKENS: Final = RuntimeMetric(
+    name="tramai.operation.input_tokens", unit="{token}", description="Tokens of prompts"
+)
+COMPAT_OUTPUT_TOKENS: Final = RuntimeMetric(
+    name="tramai.operation.output_tokens", unit="{token}", description="Tokens of answers"
+)
+COMPAT_DURATION: Final = RuntimeMetric(
+    name="tramai.operation.duration",
+    unit="ms",
+    description="How long an attempt took",
+    instrument=RuntimeMetricInstrument.HISTOGRAM,
+    value_type=float,
+)
+COMPAT_INPUT_TOKENS_PER_ATTEMPT: Final = RuntimeMetric(
+    name="tramai.operation.input_tokens.per_attempt",
+    unit="{token}",
+    description="Tokens of an attempt's prompt",
+    instrument=RuntimeMetricInstrument.HISTOGRAM,
+)
+COMPAT_OUTPUT_TOKENS_PER_ATTEMPT: Final = RuntimeMetric(
+    name="tramai.operation.output_tokens.per_attempt",
+    unit="{token}",
+    description="Tokens of an attempt's answer",
+    instrument=RuntimeMetricInstrument.HISTOGRAM,
+)
+COMPAT_METRICS: Final = (
+    *(COMPAT_ATTEMPTS, COMPAT_INPUT_TOKENS, COMPAT_OUTPUT_TOKENS, COMPAT_DURATION),
+    *(COMPAT_INPUT_TOKENS_PER_ATTEMPT, COMPAT_OUTPUT_TOKENS_PER_ATTEMPT),
+    *(ENGINE_EVENTS_METRIC, TOOL_RESULT_REJECTED_METRIC),
+)
+"""The original's metrics of an attempt, for dashboards that were made for it; see `compat_metrics`."""
+# of the original's five base tags without the model and the attempt, whose values nobody bounds
+COMPAT_BASE_TAGS: Final = ("gen_ai.system", "tramai.operation.interface", "tramai.operation.method")
+COMPAT_OUTCOME_TAG: Final = "tramai.outcome"
+COMPAT_EVENT_TAG: Final = "tramai.event.name"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         verify_audit,
         verify_audit_files,
     )
+    from tramapy.telemetry.otel import OpenTelemetryEventObserver
+    from tramapy.telemetry.otlp_receiver import OtlpReceiver
 
 __all__ = [
     "AsyncAuditLog",
@@ -31,6 +33,8 @@ __all__ = [
     "AuditVerification",
     "FileAuditStore",
     "MemoryAuditStore",
+    "OpenTelemetryEventObserver",
+    "OtlpReceiver",
     "verify_audit",
     "verify_audit_files",
 ]
@@ -47,6 +51,8 @@ _LAZY = {
     "AuditVerification": "tramapy.telemetry.audit_verify",
     "FileAuditStore": "tramapy.telemetry.audit_file",
     "MemoryAuditStore": "tramapy.telemetry.audit_store",
+    "OpenTelemetryEventObserver": "tramapy.telemetry.otel",
+    "OtlpReceiver": "tramapy.telemetry.otlp_receiver",
     "verify_audit": "tramapy.telemetry.audit_verify",
     "verify_audit_files": "tramapy.telemetry.audit_verify",
 }

@@ -1,0 +1,351 @@
+"""`OpenTelemetryEventObserver`: each operation and attempt as a span, and the engine's events as metrics."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tramapy.cancellation import rethrow_if_cancellation
+from tramapy.errors import ConfigurationError
+from tramapy.hooks import catalogue
+from tramapy.hooks.event_model import RuntimeEvent
+from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver
+from tramapy.messages import ModelRequest, ModelResponse
+from tramapy.telemetry import otel_outcome, otel_spans
+from tramapy.telemetry.genai_names import SCHEMA_URL
+from tramapy.telemetry.otel_content import captures_content, request_attributes, response_attributes
+from tramapy.telemetry.otel_import import context as otel_context
+from tramapy.telemetry.otel_import import metrics, trace
+from tramapy.telemetry.otel_metrics import ObserverMetrics
+from tramapy.telemetry.otel_outcome import Outcome
+from tramapy.telemetry.otel_processors import has_synchronous_export
+from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation, OperationTable
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import Span, SpanContext, TracerProvider
+
+__all__ = ["OpenTelemetryEventObserver", "TelemetryLimits"]
+
+_logger = logging.getLogger("tramapy.telemetry")
+
+_SCOPE: Final = "tramapy"
+_STARTED: Final = catalogue.OPERATION_STARTED.name
+_COMPLETED: Final = catalogue.OPERATION_COMPLETED.name
+_ATTEMPT_STARTED: Final = catalogue.ATTEMPT_STARTED.name
+_ATTEMPT_CANCELLED: Final = catalogue.ATTEMPT_CANCELLED.name
+_FAILURES_PER_WARNING: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryLimits:
+    """What bounds the observer's memory and what it writes.
+
+    Args:
+        open_operation_count: How many operations may be open; one more, and the oldest span is ended.
+        series_count: How many series each metric may have, beside one for all that come later.
+        content_length: How many characters of a request or an answer are shown, where content is captured.
+
+    Raises:
+        ConfigurationError: One is below 1.
+    """
+
+    open_operation_count: int = 10_000
+    series_count: int = 1_000
+    content_length: int = 8_192
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value: object = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ConfigurationError(f"TelemetryLimits.{name} takes an int of at least 1, not {value!r}")
+
+
+class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
+    """Hears engine events and tells OpenTelemetry: spans, span events and metrics.
+
+    One is enough for a process; it may hear many pipelines, from any thread.
+
+    Args:
+        tracer_provider: Where spans go; by default the global provider.
+        meter_provider: Where metrics go; by default the global provider.
+        known_models: The models that a metric may name; any other is `_OTHER`.
+        provider_names: Provider ids, and what the conventions call their vendors; by default the id itself.
+        cancelled_is_error: Whether the caller's own cancellation sets the status ERROR.
+        compat_metrics: Whether the original's metrics are fed, too.
+        counts_usage: False where an instrumentation of the SDK beneath counts tokens, so that none counts twice.
+        limits: What bounds memory and attributes.
+    """
+
+    def __init__(
+        self,
+        *,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        known_models: Iterable[str] = (),
+        provider_names: Mapping[str, str] | None = None,
+        cancelled_is_error: bool = False,
+        compat_metrics: bool = False,
+        counts_usage: bool = True,
+        limits: TelemetryLimits | None = None,
+    ) -> None:
+        if isinstance(known_models, str):
+            raise ConfigurationError("known_models takes a list of model names, not one string")
+        self._limits = TelemetryLimits() if limits is None else limits
+        self._tracer_provider = tracer_provider
+        self._tracer = trace.get_tracer(_SCOPE, tracer_provider=tracer_provider, schema_url=SCHEMA_URL)
+        self._metrics = ObserverMetrics(
+            metrics.get_meter(_SCOPE, meter_provider=meter_provider, schema_url=SCHEMA_URL),
+            known_models=frozenset(known_models),
+            series_limit=self._limits.series_count,
+            counts_usage=counts_usage,
+            is_compatible=compat_metrics,
+            before_collection=self.settle,
+        )
+        self._provider_names = dict(provider_names or {})
+        self._cancelled_is_error = cancelled_is_error
+        self._counts_usage = counts_usage
+        self._captures_content = captures_content()
+        self._operations = OperationTable(self._limits.open_operation_count)
+        # bounded by the operations that are open: each has two late events at most
+        self._late: deque[_Late] = deque()
+        self._settling = threading.RLock()
+        self._failure_count = 0
+        self._is_checked = False
+        self._endings: dict[str, Callable[[RuntimeEvent], Outcome]] = {
+            catalogue.ATTEMPT_COMPLETED.name: otel_outcome.completed_attempt,
+            catalogue.ATTEMPT_FAILED.name: otel_outcome.failed_attempt,
+            _ATTEMPT_CANCELLED: functools.partial(
+                otel_outcome.cancelled_attempt, is_error=cancelled_is_error
+            ),
+        }
+
+    def on_runtime_event(self, event: RuntimeEvent) -> None:
+        """Take an event. A failure of OpenTelemetry's is counted, and logged by its type now and then."""
+        try:
+            self._take(event)
+        except Exception as error:  # fail-open; a cancellation is let through by _contain
+            failure = error
+        else:
+            return
+        self._contain(failure)
+
+    def provider_call_scope(self, event: RuntimeEvent) -> AbstractContextManager[object] | None:
+        """Make the attempt's span current, so that an instrumented HTTP client's spans are its children."""
+        attempt = self._attempt_of(event)
+        return None if attempt is None else attempt.scope
+
+    def on_attempt_request(self, event: RuntimeEvent, request: ModelRequest) -> None:
+        """Show what is sent on the attempt's span, where the conventions' switch asks for it."""
+        attempt = self._attempt_of(event) if self._captures_content else None
+        if attempt is not None and attempt.is_recording:
+            attempt.span.set_attributes(request_attributes(request, self._limits.content_length))
+
+    def on_attempt_response(self, event: RuntimeEvent, response: ModelResponse) -> None:
+        """Show the answer on the attempt's span, where the conventions' switch asks for it."""
+        attempt = self._attempt_of(event) if self._captures_content else None
+        if attempt is not None and attempt.is_recording:
+            attempt.span.set_attributes(response_attributes(response, self._limits.content_length))
+
+    def span_context_of(self, event: RuntimeEvent) -> SpanContext | None:
+        """Return the ids of the open span that an event belongs to, from any thread; None where there is none."""
+        operation = self._operations.find(event)
+        if operation is None:
+            return None
+        return _span_of(operation, event).get_span_context()
+
+    def settle(self) -> None:
+        """End the spans of streams that were dropped without closing.
+
+        Their events come from a finalizer, which may run while OpenTelemetry holds a lock; so they wait here for
+        the next event, the next collection of metrics, or this. Call it before a provider's `shutdown`.
+        """
+        # no waiting: a collection that asks for it may hold a lock that whoever settles now waits for
+        if not self._settling.acquire(blocking=False):
+            return
+        try:
+            while self._late:
+                late = self._late.popleft()
+                try:
+                    self._settle_one(late)
+                except Exception as error:  # fail-open; a cancellation is let through by _contain
+                    failure = error
+                else:
+                    continue
+                self._contain(failure)
+        finally:
+            self._settling.release()
+
+    @property
+    def open_operation_count(self) -> int:
+        """How many operations have begun and not ended."""
+        return len(self._operations)
+
+    def _take(self, event: RuntimeEvent) -> None:
+        name = event.definition.name
+        if name == _STARTED:
+            if self._late:
+                self.settle()
+            self._metrics.count(event, name)
+            self._begin(event)
+            return
+        operation = self._operations.find(event)
+        if operation is not None and self._is_late(operation, event, name):
+            self._late.append(_Late(operation, event, time.time_ns()))
+            return
+        if self._late:
+            self.settle()
+        self._metrics.count(event, name)
+        if operation is None:
+            self._metrics.count_dropped("unknown_operation")
+        else:
+            self._handle(operation, event, name, None)
+
+    @staticmethod
+    def _is_late(operation: OpenOperation, event: RuntimeEvent, name: str) -> bool:
+        if name == _ATTEMPT_CANCELLED and event.attribute("cancel_reason") == "abandoned":
+            operation.is_abandoned = True
+        return operation.is_abandoned
+
+    def _begin(self, event: RuntimeEvent) -> None:
+        if not self._is_checked:
+            self._check_processors()
+        parent = otel_context.get_current()
+        span = self._tracer.start_span(
+            otel_spans.operation_name(event),
+            parent,
+            trace.SpanKind.INTERNAL,
+            otel_spans.operation_attributes(event),
+        )
+        context = trace.set_span_in_context(span, otel_spans.without_sdk_spans(parent))
+        oldest = self._operations.add(OpenOperation(event, span, context))
+        if oldest is not None:
+            self._give_up(oldest)
+
+    def _handle(self, operation: OpenOperation, event: RuntimeEvent, name: str, at_ns: int | None) -> None:
+        ending = self._endings.get(name)
+        if ending is not None:
+            self._end_attempt(operation, event, ending(event), at_ns)
+        elif name == _ATTEMPT_STARTED:
+            self._begin_attempt(operation, event)
+        elif name == _COMPLETED:
+            self._end_operation(operation, event, at_ns)
+        elif event.definition.is_span_eligible and not _is_primary_route(event):
+            span = _span_of(operation, event)
+            if span.is_recording():
+                span.add_event(name, otel_spans.event_attributes(event), at_ns)
+
+    def _begin_attempt(self, operation: OpenOperation, event: RuntimeEvent) -> None:
+        self._lose_attempt(operation)
+        provider_id = str(event.attribute("provider_id"))
+        provider_name = self._provider_names.get(provider_id, provider_id)
+        operation_name = otel_spans.gen_ai_operation(operation.method_name)
+        span = self._tracer.start_span(
+            otel_spans.attempt_name(operation_name, event),
+            operation.context,
+            trace.SpanKind.CLIENT,
+            otel_spans.attempt_attributes(event, operation_name, provider_name),
+        )
+        context = trace.set_span_in_context(span, operation.context)
+        operation.begin_attempt(OpenAttempt(event, span, context, operation_name, provider_name))
+
+    def _end_attempt(
+        self, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome, at_ns: int | None
+    ) -> None:
+        attempt = operation.end_attempt(event, outcome)
+        if attempt is None:
+            self._metrics.count_dropped("unknown_attempt")
+            return
+        try:
+            self._metrics.end_attempt(attempt, operation, event, outcome)
+        finally:
+            attributes: otel_spans.Attributes = {}
+            if attempt.is_recording:
+                attributes = otel_spans.attempt_end_attributes(event, counts_usage=self._counts_usage)
+            otel_spans.finish(attempt.span, attributes, outcome, at_ns)
+
+    def _end_operation(self, operation: OpenOperation, event: RuntimeEvent, at_ns: int | None) -> None:
+        self._operations.remove(operation)
+        self._lose_attempt(operation)
+        outcome = otel_outcome.completed_operation(
+            event, operation.last_outcome, cancelled_is_error=self._cancelled_is_error
+        )
+        try:
+            self._metrics.end_operation(operation, event, outcome)
+        finally:
+            attributes: otel_spans.Attributes = {}
+            if operation.is_recording:
+                attributes = otel_spans.operation_end_attributes(event, operation)
+            otel_spans.finish(operation.span, attributes, outcome, at_ns)
+
+    def _lose_attempt(self, operation: OpenOperation) -> None:
+        """End an attempt whose end was not heard."""
+        attempt, operation.attempt = operation.attempt, None
+        if attempt is not None:
+            self._metrics.count_dropped("lost_attempt")
+            otel_spans.finish(attempt.span, {}, otel_outcome.LOST, None)
+
+    def _give_up(self, operation: OpenOperation) -> None:
+        """End the oldest operation, of which too many are open; its later events are dropped and counted."""
+        self._metrics.count_dropped("too_many_operations")
+        attempt, operation.attempt = operation.attempt, None
+        if attempt is not None:
+            otel_spans.finish(attempt.span, {}, otel_outcome.DROPPED, None)
+        otel_spans.finish(operation.span, {}, otel_outcome.DROPPED, None)
+
+    def _attempt_of(self, event: RuntimeEvent) -> OpenAttempt | None:
+        operation = self._operations.find(event)
+        return None if operation is None else operation.attempt
+
+    def _settle_one(self, late: _Late) -> None:
+        name = late.event.definition.name
+        self._metrics.count(late.event, name)
+        self._handle(late.operation, late.event, name, late.at_ns)
+
+    def _check_processors(self) -> None:
+        """Warn, once, of a processor that exports on the caller's thread."""
+        self._is_checked = True
+        if has_synchronous_export(self._tracer_provider or trace.get_tracer_provider()):
+            _logger.warning(
+                "a span processor exports on the caller's thread, so that a slow collector stops your program; "
+                "use BatchSpanProcessor in the place of SimpleSpanProcessor"
+            )
+
+    def _contain(self, failure: Exception) -> None:
+        rethrow_if_cancellation(failure)
+        self._metrics.count_dropped("failed")
+        self._failure_count += 1
+        if self._failure_count % _FAILURES_PER_WARNING == 1:
+            _logger.warning(
+                "OpenTelemetry failed error_type=%s failure_count=%d",
+                type(failure).__name__,
+                self._failure_count,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """An event that a finalizer brought, and when."""
+
+    operation: OpenOperation
+    event: RuntimeEvent
+    at_ns: int
+
+
+def _is_primary_route(event: RuntimeEvent) -> bool:
+    """Whether an event says no more than the span of the attempt that follows at once."""
+    return event.definition is catalogue.ROUTE_SELECTED and not event.attribute("is_fallback")
+
+
+def _span_of(operation: OpenOperation, event: RuntimeEvent) -> Span:
+    """Return the attempt's span for what an event says of the attempt that is open, else the operation's."""
+    attempt = operation.attempt
+    is_its_own = attempt is not None and attempt.number == event.attribute("attempt")
+    return attempt.span if attempt is not None and is_its_own else operation.span

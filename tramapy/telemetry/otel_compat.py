@@ -1,0 +1,73 @@
+"""The original's metrics, beside ours: for dashboards that were made for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tramapy.hooks import catalogue
+from tramapy.telemetry.otel_series import BufferedHistogram, CountTable, PendingMeasurements, TagSets
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter
+
+    from tramapy.hooks.event_model import RuntimeEvent, RuntimeMetric
+    from tramapy.telemetry.otel_outcome import Outcome
+    from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation
+
+__all__ = ["CompatMetrics"]
+
+_BASE: Final = catalogue.COMPAT_BASE_TAGS
+_ENDED: Final = (*_BASE, catalogue.COMPAT_OUTCOME_TAG)
+
+
+class CompatMetrics:
+    """Counts and measures under the names of TramAI."""
+
+    def __init__(self, meter: Meter, series_limit: int, pending: PendingMeasurements) -> None:
+        self._meter = meter
+        self._pending = pending
+        self._limit = series_limit
+        self._attempts = self._counter(catalogue.COMPAT_ATTEMPTS, _ENDED)
+        self._tokens = {
+            "input_tokens": self._counter(catalogue.COMPAT_INPUT_TOKENS, _BASE),
+            "output_tokens": self._counter(catalogue.COMPAT_OUTPUT_TOKENS, _BASE),
+        }
+        self._tokens_per_attempt = {
+            "input_tokens": self._histogram(catalogue.COMPAT_INPUT_TOKENS_PER_ATTEMPT, _BASE),
+            "output_tokens": self._histogram(catalogue.COMPAT_OUTPUT_TOKENS_PER_ATTEMPT, _BASE),
+        }
+        self._duration = self._histogram(catalogue.COMPAT_DURATION, _ENDED)
+        self._events = self._counter(catalogue.ENGINE_EVENTS_METRIC, (catalogue.COMPAT_EVENT_TAG,))
+        self._rejected = self._counter(catalogue.TOOL_RESULT_REJECTED_METRIC, ("tramapy.reason_code",))
+
+    def count(self, event: RuntimeEvent) -> None:
+        """Count an event in the metric that its definition names."""
+        if event.definition.metric_name == catalogue.TOOL_RESULT_REJECTED_METRIC.name:
+            self._rejected.add(1, str(event.attribute("reason_code")))
+        self._events.add(1, event.definition.name)
+
+    def end_attempt(
+        self, attempt: OpenAttempt, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome
+    ) -> None:
+        """Measure an attempt by its last event."""
+        base = (attempt.provider_id, operation.service_interface, operation.method_name)
+        self._attempts.add(1, *base, outcome.name)
+        duration_millis = event.attribute("duration_millis")
+        if isinstance(duration_millis, int):
+            self._duration.record(float(duration_millis), (*base, outcome.name), attempt.span)
+        for key, counter in self._tokens.items():
+            count = event.attribute(key)
+            if isinstance(count, int):
+                counter.add(count, *base)
+                self._tokens_per_attempt[key].record(count, base, attempt.span)
+
+    def _counter(self, metric: RuntimeMetric, tags: tuple[str, ...]) -> CountTable:
+        table = CountTable(tags, self._limit)
+        self._meter.create_observable_counter(
+            metric.name, [table.observe], unit=metric.unit, description=metric.description
+        )
+        return table
+
+    def _histogram(self, metric: RuntimeMetric, tags: tuple[str, ...]) -> BufferedHistogram:
+        made = self._meter.create_histogram(metric.name, unit=metric.unit, description=metric.description)
+        return BufferedHistogram(made, TagSets(tags, self._limit), self._pending)

@@ -1,0 +1,205 @@
+"""The metrics of `OpenTelemetryEventObserver`: four histograms, and counters that collections ask for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from tramapy.hooks import catalogue
+from tramapy.telemetry import metric_names as names
+from tramapy.telemetry.otel_compat import CompatMetrics
+from tramapy.telemetry.otel_import import metrics
+from tramapy.telemetry.otel_outcome import OTHER
+from tramapy.telemetry.otel_series import BufferedHistogram, CountTable, PendingMeasurements, TagSets
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import CallbackOptions, Meter, Observation
+
+    from tramapy.hooks.event_model import RuntimeEvent
+    from tramapy.telemetry.metric_names import TelemetryMetric
+    from tramapy.telemetry.otel_outcome import Outcome
+    from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation
+
+__all__ = ["CIRCUIT_STATES", "ObserverMetrics"]
+
+CIRCUIT_STATES: Final = ("closed", "half_open", "open")
+
+_STATE_AFTER: Final = {
+    catalogue.CIRCUIT_OPENED.name: "open",
+    catalogue.CIRCUIT_HALF_OPENED.name: "half_open",
+    catalogue.CIRCUIT_CLOSED.name: "closed",
+}
+
+
+class ObserverMetrics:
+    """Everything that is counted and measured.
+
+    Args:
+        meter: Where the instruments are made.
+        known_models: The models that a tag may name; any other is `_OTHER`.
+        series_limit: How many series each metric may have, beside one for all that come later.
+        counts_usage: Whether tokens are measured.
+        is_compatible: Whether the original's metrics are fed, too.
+        before_collection: Called by each collection, before it reads.
+    """
+
+    def __init__(
+        self,
+        meter: Meter,
+        *,
+        known_models: frozenset[str],
+        series_limit: int,
+        counts_usage: bool,
+        is_compatible: bool,
+        before_collection: Callable[[], None],
+    ) -> None:
+        self._meter = meter
+        self._limit = series_limit
+        self._known_models = known_models
+        self._counts_usage = counts_usage
+        self._before_collection = before_collection
+        self._pending = PendingMeasurements()
+        self._attempt_duration = self._histogram(names.ATTEMPT_DURATION)
+        self._token_usage = self._histogram(names.TOKEN_USAGE)
+        self._first_chunk = self._histogram(names.TIME_TO_FIRST_CHUNK)
+        self._operation_duration = self._histogram(names.OPERATION_DURATION)
+        self._attempts = self._counter(names.ATTEMPTS)
+        self._retries = self._counter(names.RETRIES)
+        self._fallbacks = self._counter(names.FALLBACKS)
+        self._transitions = self._counter(names.CIRCUIT_TRANSITIONS)
+        self._circuit_rejected = self._counter(names.CIRCUIT_REJECTED)
+        self._redactions = self._counter(names.DLP_REDACTIONS)
+        self._rejections = self._counter(names.DLP_REJECTIONS)
+        self._dropped = self._counter(names.EVENTS_DROPPED)
+        self._circuits: dict[str, str] = {}
+        self._circuits_lock = threading.RLock()  # a dropped stream's finalizer may come in between
+        meter.create_observable_gauge(
+            names.CIRCUIT_STATE.name,
+            [self._observe_circuits],
+            unit=names.CIRCUIT_STATE.unit,
+            description=names.CIRCUIT_STATE.description,
+        )
+        self._compat = CompatMetrics(meter, series_limit, self._pending) if is_compatible else None
+        self._takers: dict[str, Callable[[RuntimeEvent], None]] = {
+            catalogue.ROUTE_SELECTED.name: self._take_route,
+            catalogue.RETRY_SCHEDULED.name: self._take_retry,
+            catalogue.CIRCUIT_REJECTED.name: self._take_circuit_rejection,
+            catalogue.DLP_REDACTED.name: self._take_redaction,
+            catalogue.DLP_INSPECTION_FAILED.name: self._take_rejection,
+            catalogue.DLP_TOOL_RESULT_REJECTED.name: self._take_rejection,
+            **dict.fromkeys(_STATE_AFTER, self._take_transition),
+        }
+
+    def count(self, event: RuntimeEvent, name: str) -> None:
+        """Count an event, whether or not its operation is known."""
+        taker = self._takers.get(name)
+        if taker is not None:
+            taker(event)
+        if self._compat is not None:
+            self._compat.count(event)
+
+    def count_dropped(self, reason: str, amount: int = 1) -> None:
+        """Count what is on no span."""
+        self._dropped.add(amount, reason)
+
+    def end_attempt(
+        self, attempt: OpenAttempt, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome
+    ) -> None:
+        """Measure an attempt by its last event."""
+        own = event.attributes()
+        response_model = own.get("response_model")
+        model = self._known(attempt.model)
+        answered = None if response_model is None else self._known(str(response_model))
+        who = (attempt.operation_name, attempt.provider_name, model, answered)
+        span = attempt.span
+        self._attempts.add(1, attempt.provider_id, outcome.name)
+        duration_s = int(own["duration_millis"]) / 1000
+        self._attempt_duration.record(duration_s, (*who, outcome.error_type, outcome.name), span)
+        if "first_chunk_millis" in own:
+            self._first_chunk.record(int(own["first_chunk_millis"]) / 1000, who, span)
+        if self._counts_usage:
+            if "input_tokens" in own:
+                self._token_usage.record(int(own["input_tokens"]), (*who, "input"), span)
+            if "output_tokens" in own:
+                self._token_usage.record(int(own["output_tokens"]), (*who, "output"), span)
+        if self._compat is not None:
+            self._compat.end_attempt(attempt, operation, event, outcome)
+
+    def end_operation(self, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome) -> None:
+        """Measure an operation by its last event."""
+        self._operation_duration.record(
+            int(event.attributes()["duration_millis"]) / 1000,
+            (operation.service_interface, operation.method_name, outcome.name, outcome.error_type),
+            operation.span,
+        )
+
+    def _known(self, model: str) -> str:
+        return model if model in self._known_models else OTHER
+
+    def _histogram(self, metric: TelemetryMetric) -> BufferedHistogram:
+        histogram = self._meter.create_histogram(
+            metric.name,
+            unit=metric.unit,
+            description=metric.description,
+            explicit_bucket_boundaries_advisory=metric.buckets,
+        )
+        return BufferedHistogram(histogram, TagSets(metric.tags, self._limit), self._pending)
+
+    def _counter(self, metric: TelemetryMetric) -> CountTable:
+        table = CountTable(metric.tags, self._limit)
+
+        def observe(options: CallbackOptions) -> Iterable[Observation]:
+            self._before_collection()
+            self._pending.record_all()
+            return table.observe(options)
+
+        self._meter.create_observable_counter(
+            metric.name, [observe], unit=metric.unit, description=metric.description
+        )
+        return table
+
+    def _observe_circuits(self, _: CallbackOptions) -> Iterable[Observation]:
+        provider_tag, state_tag = names.CIRCUIT_STATE.tags
+        with self._circuits_lock:
+            circuits = list(self._circuits.items())
+        return [
+            metrics.Observation(int(state == current), {provider_tag: provider_id, state_tag: state})
+            for provider_id, current in circuits
+            for state in CIRCUIT_STATES
+        ]
+
+    def _take_route(self, event: RuntimeEvent) -> None:
+        own = event.attributes()
+        provider_id = str(own["provider_id"])
+        if provider_id not in self._circuits:
+            self._set_circuit(provider_id, "closed")
+        if own.get("is_fallback"):
+            self._fallbacks.add(1, provider_id)
+
+    def _take_retry(self, event: RuntimeEvent) -> None:
+        self._retries.add(1, *_texts(event, "provider_id", "delay_source"))
+
+    def _take_circuit_rejection(self, event: RuntimeEvent) -> None:
+        self._circuit_rejected.add(1, *_texts(event, "provider_id"))
+
+    def _take_transition(self, event: RuntimeEvent) -> None:
+        provider_id, state = str(event.attribute("provider_id")), _STATE_AFTER[event.definition.name]
+        self._transitions.add(1, provider_id, state)
+        self._set_circuit(provider_id, state)
+
+    def _set_circuit(self, provider_id: str, state: str) -> None:
+        with self._circuits_lock:
+            if provider_id in self._circuits or len(self._circuits) * len(CIRCUIT_STATES) < self._limit:
+                self._circuits[provider_id] = state
+
+    def _take_redaction(self, event: RuntimeEvent) -> None:
+        values = _texts(event, "rule_id", "content_type", "content_location")
+        self._redactions.add(int(event.attributes()["replacement_count"]), *values)
+
+    def _take_rejection(self, event: RuntimeEvent) -> None:
+        self._rejections.add(1, *_texts(event, "reason_code", "content_type", "content_location"))
+
+
+def _texts(event: RuntimeEvent, *keys: str) -> tuple[str | None, ...]:
+    return tuple(None if (value := event.attribute(key)) is None else str(value) for key in keys)

@@ -1,0 +1,161 @@
+"""The operations and attempts whose spans are open: found by an event, bounded, oldest dropped first."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING
+
+from tramapy.telemetry.otel_import import context as otel_context
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span
+
+    from tramapy.hooks.event_model import RuntimeEvent
+    from tramapy.telemetry.otel_outcome import Outcome
+
+__all__ = ["AttemptScope", "OpenAttempt", "OpenOperation", "OperationTable"]
+
+_serials = itertools.count(1)
+# Which operation of several with one correlation id this context's events speak of: an id is the caller's to
+# choose, and may be that of a request which asks twice at once. A number, so that a context keeps nothing alive.
+_latest: ContextVar[int] = ContextVar("tramapy_otel_operation", default=0)
+_entered: ContextVar[object] = ContextVar("tramapy_otel_scope")
+
+
+class OpenOperation:
+    """An operation that has begun: its span, and what its last event will tell of its attempts."""
+
+    __slots__ = (
+        *("serial", "correlation_id", "service_interface", "method_name", "span", "context"),
+        *("is_recording", "attempt", "attempt_count", "last_outcome", "input_tokens"),
+        *("output_tokens", "is_abandoned"),
+    )
+
+    def __init__(self, event: RuntimeEvent, span: Span, context: Context) -> None:
+        self.serial: int = next(_serials)
+        self.correlation_id: str = str(event.attribute("correlation_id"))
+        self.service_interface: str = str(event.attribute("service_interface"))
+        self.method_name: str = str(event.attribute("method_name"))
+        self.span = span
+        self.context = context
+        self.is_recording: bool = span.is_recording()
+        self.attempt: OpenAttempt | None = None
+        self.last_outcome: Outcome | None = None
+        self.attempt_count = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.is_abandoned = False
+
+    def begin_attempt(self, attempt: OpenAttempt) -> None:
+        """Note the attempt that runs now."""
+        self.attempt = attempt
+        self.attempt_count += 1
+
+    def end_attempt(self, event: RuntimeEvent, outcome: Outcome) -> OpenAttempt | None:
+        """Note how an attempt ended and what it used; returns it, if its beginning was heard."""
+        attempt, self.attempt = self.attempt, None
+        self.last_outcome = outcome
+        own = event.attributes()
+        self.input_tokens += int(own.get("input_tokens", 0))
+        self.output_tokens += int(own.get("output_tokens", 0))
+        return attempt
+
+
+class OpenAttempt:
+    """An attempt that has begun."""
+
+    __slots__ = (
+        *("number", "provider_id", "provider_name", "operation_name", "model"),
+        *("span", "context", "is_recording", "scope"),
+    )
+
+    def __init__(
+        self, event: RuntimeEvent, span: Span, context: Context, operation_name: str, provider_name: str
+    ) -> None:
+        self.number = event.attribute("attempt")
+        self.provider_id: str = str(event.attribute("provider_id"))
+        self.provider_name = provider_name
+        self.operation_name = operation_name
+        self.model: str = str(event.attribute("effective_model"))
+        self.span = span
+        self.context = context
+        self.is_recording: bool = span.is_recording()
+        self.scope = AttemptScope(context)
+
+
+class AttemptScope:
+    """Makes an attempt's span current around one step of its provider call; entered once at a time.
+
+    Where it is left in another context than it was entered in, as by a garbage collector that closes a
+    coroutine, there is nothing to restore: OpenTelemetry would log that it failed to detach.
+    """
+
+    __slots__ = ("_context", "_mark", "_token")
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._mark: Token[object]
+        self._token: Token[Context]
+
+    def __enter__(self) -> None:
+        self._mark = _entered.set(self)
+        self._token = otel_context.attach(self._context)
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            _entered.reset(self._mark)
+        except ValueError:  # the mark is another context's, and so is the token
+            return
+        otel_context.detach(self._token)
+
+
+class OperationTable:
+    """Open operations by their order and by their correlation id.
+
+    Args:
+        limit: How many may be open; one more, and the oldest is given up.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open: dict[int, OpenOperation] = {}
+        self._named: dict[str, dict[int, OpenOperation]] = {}
+        self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, operation: OpenOperation) -> OpenOperation | None:
+        """Add an operation; returns the oldest one where that must go."""
+        _latest.set(operation.serial)
+        oldest: OpenOperation | None = None
+        with self._lock:
+            if len(self._open) >= self._limit:
+                oldest = next(iter(self._open.values()))
+                self.remove(oldest)
+            self._open[operation.serial] = operation
+            self._named.setdefault(operation.correlation_id, {})[operation.serial] = operation
+        return oldest
+
+    def find(self, event: RuntimeEvent) -> OpenOperation | None:
+        """Return the operation that an event speaks of: this context's own, or else the newest of its id."""
+        correlation_id = event.attribute("correlation_id")
+        own = self._open.get(_latest.get())
+        if own is not None and own.correlation_id == correlation_id:
+            return own
+        with self._lock:
+            same = self._named.get(str(correlation_id))
+            return None if same is None else next(reversed(same.values()))
+
+    def remove(self, operation: OpenOperation) -> None:
+        """Forget an operation; one that is not there is none the less forgotten."""
+        with self._lock:
+            if self._open.pop(operation.serial, None) is None:
+                return
+            same = self._named[operation.correlation_id]
+            del same[operation.serial]
+            if not same:
+                del self._named[operation.correlation_id]

@@ -1,0 +1,258 @@
+"""`OtlpReceiver`: take what OpenTelemetry's exporters send over HTTP, on loopback, within bounds."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import threading
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from tramapy.errors import ConfigurationError
+from tramapy.telemetry.otlp_import import (
+    DecodeError,
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from google.protobuf.message import Message
+
+__all__ = ["OtlpReceiver"]
+
+_logger = logging.getLogger("tramapy.telemetry")
+
+_PROTOBUF: Final = "application/x-protobuf"
+_READ_TIMEOUT_S: Final = 10.0
+_MAX_CONNECTION_COUNT: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Signal:
+    """What is posted to one path, and what answers it."""
+
+    take: Callable[[Any], None] | None
+    request: Callable[[], Message]
+    response: bytes
+
+
+class OtlpReceiver:
+    """An OTLP/HTTP server for protobuf, plain or gzipped. What anybody sends is bounded, and never trusted.
+
+    Use it as a context manager. Callbacks run on the connections' threads; what one raises is answered with 500
+    and logged by its type.
+
+    Args:
+        on_traces: Takes each `ExportTraceServiceRequest`.
+        on_metrics: Takes each `ExportMetricsServiceRequest`.
+        on_logs: Takes each `ExportLogsServiceRequest`. A signal without a taker is answered and dropped.
+        host: The address to listen on.
+        port: The port; 0 takes a free one.
+        limit_bytes: How large a body may be, also after it is unpacked.
+        is_remote_allowed: Whether `host` may be another address than one of this machine alone.
+
+    Raises:
+        ConfigurationError: `host` is no loopback address, and that is not allowed.
+        OSError: The port is taken.
+    """
+
+    def __init__(
+        self,
+        *,
+        on_traces: Callable[[ExportTraceServiceRequest], None] | None = None,
+        on_metrics: Callable[[ExportMetricsServiceRequest], None] | None = None,
+        on_logs: Callable[[ExportLogsServiceRequest], None] | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        limit_bytes: int = 4 * 1024 * 1024,
+        is_remote_allowed: bool = False,
+    ) -> None:
+        if not is_remote_allowed and not _is_loopback(host):
+            raise ConfigurationError(
+                f"OtlpReceiver listens on {host!r}, which other machines may reach; pass 127.0.0.1, or "
+                f"is_remote_allowed=True"
+            )
+        signals = {
+            "/v1/traces": _Signal(
+                on_traces, ExportTraceServiceRequest, ExportTraceServiceResponse().SerializeToString()
+            ),
+            "/v1/metrics": _Signal(
+                on_metrics, ExportMetricsServiceRequest, ExportMetricsServiceResponse().SerializeToString()
+            ),
+            "/v1/logs": _Signal(
+                on_logs, ExportLogsServiceRequest, ExportLogsServiceResponse().SerializeToString()
+            ),
+        }
+        self._server = _Server((host, port), signals, limit_bytes)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """The address for an exporter's `OTEL_EXPORTER_OTLP_ENDPOINT`."""
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+    def start(self) -> None:
+        """Serve from a thread."""
+        self._thread = threading.Thread(
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": 0.05},
+            name="tramapy-otlp",
+            daemon=True,
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop serving, and free the port."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._server.shutdown()
+            thread.join()
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    """A server whose connections are few, and do not outlive the program."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, address: tuple[str, int], signals: dict[str, _Signal], limit_bytes: int) -> None:
+        self.signals = signals
+        self.limit_bytes = limit_bytes
+        self._places = threading.BoundedSemaphore(_MAX_CONNECTION_COUNT)
+        super().__init__(address, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)  # an exporter comes again
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that goes away is no news, and a traceback may hold what it sent."""
+
+
+class _RefusedError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]  # the library types it as any server
+    protocol_version = "HTTP/1.1"
+    timeout = _READ_TIMEOUT_S
+
+    def do_POST(self) -> None:
+        """Take one export."""
+        try:
+            answer = self._export()
+        except _RefusedError as refused:
+            # what is left of the body is not read, so the connection cannot go on
+            self.close_connection = True
+            self._answer(refused.status, b"")
+        else:
+            self._answer(200, answer)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
+        """Say nothing on stderr."""
+
+    def _export(self) -> bytes:
+        signal = self.server.signals.get(self.path)
+        if signal is None:
+            raise _RefusedError(404)
+        if self.headers.get_content_type() != _PROTOBUF:
+            raise _RefusedError(415)
+        message = signal.request()
+        try:
+            message.ParseFromString(self._body())
+        except DecodeError:
+            raise _RefusedError(400) from None
+        if signal.take is not None:
+            self._hand_on(signal.take, message)
+        return signal.response
+
+    def _hand_on(self, take: Callable[[Any], None], message: Message) -> None:
+        try:
+            take(message)
+        except Exception as error:  # the caller's callback must not end the server
+            error_type = type(error).__name__
+        else:
+            return
+        _logger.warning("an OTLP callback failed error_type=%s", error_type)
+        raise _RefusedError(500)
+
+    def _body(self) -> bytes:
+        limit_bytes = self.server.limit_bytes
+        length_text = self.headers.get("Content-Length", "")
+        if not (length_text.isascii() and length_text.isdigit()):
+            raise _RefusedError(411)
+        length = int(length_text[:12])
+        if length > limit_bytes:
+            raise _RefusedError(413)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise _RefusedError(400)
+        encoding = self.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding == "identity":
+            return body
+        if encoding != "gzip":
+            raise _RefusedError(415)
+        return _unpacked(body, limit_bytes)
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", _PROTOBUF)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _unpacked(body: bytes, limit_bytes: int) -> bytes:
+    """Unpack gzip up to a limit: a small body may stand for a huge one."""
+    stream = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = stream.decompress(body, limit_bytes + 1)
+    except zlib.error:
+        raise _RefusedError(400) from None
+    if len(unpacked) > limit_bytes:
+        raise _RefusedError(413)
+    if not stream.eof:
+        raise _RefusedError(400)
+    return unpacked
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
