@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import Any
 
 import pytest
-from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
+from opentelemetry.trace import INVALID_SPAN
 
 from tests.drivers import HELLO, Driver
 from tests.engine.doubles import Words, down, retries
@@ -32,7 +33,7 @@ from tramapy.hooks.event_model import RuntimeAttributeCardinality
 from tramapy.telemetry import OpenTelemetryEventObserver
 from tramapy.telemetry.metric_names import ALL_METRICS
 from tramapy.telemetry.otel import TelemetryLimits
-from tramapy.telemetry.otel_series import _MAX_PENDING_COUNT
+from tramapy.telemetry.otel_series import PendingMeasurements
 from tramapy.testing import ScriptedProvider
 
 
@@ -300,18 +301,18 @@ def test_counts_of_many_threads_add_up() -> None:
 
 
 def test_values_that_nobody_collects_are_bounded_and_none_is_lost() -> None:
-    telemetry = Telemetry()
-    tell = telemetry.observer.on_runtime_event
-    count = _MAX_PENDING_COUNT + 10
-    for _ in range(count):
-        tell(started())
-        tell(completed())
-    assert [count for count, _ in telemetry.points("tramapy.operation.duration").values()] == [count]
-    idle = OpenTelemetryEventObserver(meter_provider=NoOpMeterProvider())
-    for _ in range(count):
-        idle.on_runtime_event(started())
-        idle.on_runtime_event(completed())
-    assert len(idle._metrics._pending._queue) == _MAX_PENDING_COUNT
+    reader = InMemoryMetricReader()
+    histogram = MeterProvider([reader]).get_meter("m").create_histogram("h")
+    pending = PendingMeasurements(limit=3)
+    for _ in range(5):
+        pending.add(histogram, 1.0, {}, INVALID_SPAN)
+    assert len(pending._queue) == 3
+    pending.record_all()
+    data = reader.get_metrics_data()
+    assert data is not None
+    [point] = data.resource_metrics[0].scope_metrics[0].metrics[0].data.data_points
+    assert isinstance(point, HistogramDataPoint)
+    assert point.count == 5
 
 
 def test_two_readers_each_get_every_value() -> None:
@@ -347,3 +348,14 @@ def test_an_exemplar_names_the_attempts_own_span() -> None:
     [attempt] = telemetry.attempts
     assert attempt.context is not None
     assert found == [attempt.context.span_id]
+
+
+def test_a_collection_that_was_slower_than_another_finds_nothing_left() -> None:
+    class Emptied(deque[Any]):
+        def __len__(self) -> int:
+            return 1
+
+    pending = PendingMeasurements()
+    pending._queue = Emptied()
+    pending.record_all()
+    assert list(pending._queue) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import gc
 from typing import Any
 
@@ -312,6 +313,51 @@ def test_an_abandoned_stream_ends_its_spans_at_the_next_event_or_collection_or_s
     late = telemetry.operations[-1]
     assert late.end_time is not None
     assert attributes_of(late)["tramapy.outcome"] == "abandoned"
+
+
+def abandoned(correlation_id: str = "c") -> RuntimeEvent:
+    return RuntimeEvent.of(
+        CATALOGUE.get("tramai.attempt.cancelled"),
+        {
+            "correlation_id": correlation_id,
+            "provider_id": "p",
+            "attempt": 0,
+            "effective_model": "m",
+            "cancel_reason": "abandoned",
+            "duration_millis": 1,
+        },
+    )
+
+
+def test_an_abandoned_stream_is_settled_by_any_event_of_another_operation() -> None:
+    telemetry = Telemetry()
+    for event in (started("a"), started("b"), attempt_started("b"), abandoned("b")):
+        telemetry.observer.on_runtime_event(event)
+    assert telemetry.spans == ()
+    telemetry.observer.on_runtime_event(attempt_started("a"))
+    [attempt] = telemetry.attempts
+    assert attributes_of(attempt)["tramapy.outcome"] == "abandoned"
+
+
+def test_an_abandoned_stream_that_was_given_up_meanwhile_is_not_ended_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    telemetry = Telemetry(limits=TelemetryLimits(open_operation_count=1))
+    tell = telemetry.observer.on_runtime_event
+    tell(started("a"))
+    tell(attempt_started("a"))
+    # another thread settles, so that these wait
+    with telemetry.observer._settling, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for event in (abandoned("a"), completed("a", outcome="cancelled"), started("b")):
+            pool.submit(tell, event).result(timeout=30)
+    telemetry.observer.settle()
+    assert [attributes_of(span)["tramapy.outcome"] for span in telemetry.spans] == ["dropped", "dropped"]
+    assert caplog.text == ""
+    assert telemetry.points("tramapy.events.dropped") == {
+        (("tramapy.drop_reason", "too_many_operations"),): 1,
+        (("tramapy.drop_reason", "unknown_attempt"),): 1,
+        (("tramapy.drop_reason", "unknown_operation"),): 1,
+    }
 
 
 @pytest.mark.parametrize("is_error", [True, False], ids=["error", "unset"])

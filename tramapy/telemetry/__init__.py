@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         verify_audit,
         verify_audit_files,
     )
-    from tramapy.telemetry.otel import OpenTelemetryEventObserver
+    from tramapy.telemetry.otel import OpenTelemetryEventObserver, TelemetryLimits
     from tramapy.telemetry.otlp_receiver import OtlpReceiver
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "MemoryAuditStore",
     "OpenTelemetryEventObserver",
     "OtlpReceiver",
+    "TelemetryLimits",
     "verify_audit",
     "verify_audit_files",
 ]
@@ -53,6 +54,7 @@ _LAZY = {
     "MemoryAuditStore": "tramapy.telemetry.audit_store",
     "OpenTelemetryEventObserver": "tramapy.telemetry.otel",
     "OtlpReceiver": "tramapy.telemetry.otlp_receiver",
+    "TelemetryLimits": "tramapy.telemetry.otel",
     "verify_audit": "tramapy.telemetry.audit_verify",
     "verify_audit_files": "tramapy.telemetry.audit_verify",
 }

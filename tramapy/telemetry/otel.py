@@ -272,7 +272,9 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
             otel_spans.finish(attempt.span, attributes, outcome, at_ns)
 
     def _end_operation(self, operation: OpenOperation, event: RuntimeEvent, at_ns: int | None) -> None:
-        self._operations.remove(operation)
+        if not self._operations.remove(operation):
+            self._metrics.count_dropped("unknown_operation")
+            return
         self._lose_attempt(operation)
         outcome = otel_outcome.completed_operation(
             event, operation.last_outcome, cancelled_is_error=self._cancelled_is_error

@@ -52,14 +52,12 @@ class CompatMetrics:
         """Measure an attempt by its last event."""
         base = (attempt.provider_id, operation.service_interface, operation.method_name)
         self._attempts.add(1, *base, outcome.name)
-        duration_millis = event.attribute("duration_millis")
-        if isinstance(duration_millis, int):
-            self._duration.record(float(duration_millis), (*base, outcome.name), attempt.span)
+        own = event.attributes()
+        self._duration.record(float(own["duration_millis"]), (*base, outcome.name), attempt.span)
         for key, counter in self._tokens.items():
-            count = event.attribute(key)
-            if isinstance(count, int):
-                counter.add(count, *base)
-                self._tokens_per_attempt[key].record(count, base, attempt.span)
+            if key in own:
+                counter.add(int(own[key]), *base)
+                self._tokens_per_attempt[key].record(int(own[key]), base, attempt.span)
 
     def _counter(self, metric: RuntimeMetric, tags: tuple[str, ...]) -> CountTable:
         table = CountTable(tags, self._limit)

@@ -150,12 +150,13 @@ class OperationTable:
             same = self._named.get(str(correlation_id))
             return None if same is None else next(reversed(same.values()))
 
-    def remove(self, operation: OpenOperation) -> None:
-        """Forget an operation; one that is not there is none the less forgotten."""
+    def remove(self, operation: OpenOperation) -> bool:
+        """Forget an operation; False where it was forgotten before."""
         with self._lock:
             if self._open.pop(operation.serial, None) is None:
-                return
+                return False
             same = self._named[operation.correlation_id]
             del same[operation.serial]
             if not same:
                 del self._named[operation.correlation_id]
+            return True

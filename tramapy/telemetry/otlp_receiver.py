@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import socket
 import threading
 import zlib
 from collections.abc import Callable
@@ -99,7 +100,7 @@ class OtlpReceiver:
     def endpoint(self) -> str:
         """The address for an exporter's `OTEL_EXPORTER_OTLP_ENDPOINT`."""
         host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}"
+        return f"http://[{host!s}]:{port}" if self._server.is_ipv6 else f"http://{host!s}:{port}"
 
     def start(self) -> None:
         """Serve from a thread."""
@@ -138,6 +139,9 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], signals: dict[str, _Signal], limit_bytes: int) -> None:
         self.signals = signals
         self.limit_bytes = limit_bytes
+        self.is_ipv6: bool = ":" in address[0]
+        if self.is_ipv6:
+            self.address_family = socket.AF_INET6
         self._places = threading.BoundedSemaphore(_MAX_CONNECTION_COUNT)
         super().__init__(address, _Handler)
 
