@@ -8,7 +8,7 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test format lint types mypy pyright verifytypes gate check bench bench-peers clean
+.PHONY: demo test test-peers test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tramapy needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'
@@ -67,6 +67,19 @@ bench-peers: ## the same against LiteLLM and against products that redact, in en
 	-.venv-peers-dlp/bin/python -m pip install --quiet --disable-pip-version-check 'langchain==1.5.2' 'scrubadub==2.0.1' 'detect-secrets==1.5.0'
 	.venv-peers-dlp/bin/python -m pip install --quiet --disable-pip-version-check tenacity trio 'anyio>=4.4'
 	.venv-peers-dlp/bin/python -W ignore -m benchmarks.dlp_peers
+	$(PYTHON) -m venv .venv-peers-otel
+	.venv-peers-otel/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-genai-openai==1.3b0' opentelemetry-sdk openai
+	.venv-peers-otel/bin/python -W ignore -m benchmarks.telemetry_peers genai-openai
+	$(PYTHON) -m venv .venv-peers-openllmetry
+	.venv-peers-openllmetry/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-openai==0.62.4' opentelemetry-sdk openai
+	.venv-peers-openllmetry/bin/python -W ignore -m benchmarks.telemetry_peers OpenLLMetry
+
+test-peers: test-peers-rotel ## against independent programs, in environments of their own
+
+test-peers-rotel:
+	$(PYTHON) -m venv .venv-peers-rotel
+	.venv-peers-rotel/bin/python -m pip install --quiet --disable-pip-version-check 'rotel==0.0.1a15' opentelemetry-sdk opentelemetry-exporter-otlp-proto-http opentelemetry-exporter-otlp-proto-grpc 'anyio>=4.4'
+	.venv-peers-rotel/bin/python -W ignore -m tests.peers.rotel_collector
 
 clean:
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .safety-gate-cache .pytest_cache .coverage .coverage.*

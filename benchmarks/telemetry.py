@@ -1,7 +1,7 @@
 """What an attempt costs with its spans and metrics, beside the same attempt without them.
 
-The SDK has a batch processor and a reader that nobody waits for; exported is to nowhere. CPU of all threads counts:
-the exporter's work is the program's, too.
+The SDK has a batch processor that exports to nowhere, and a reader. What the observer leaves to the collection is
+measured apart: it is CPU, too, but of the reader's thread. Peers' instrumentations: `benchmarks.telemetry_peers`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler
 
 from benchmarks.attempt import MESSAGES, Looped, _asyncio_pause, governed
 from benchmarks.measure import abest_us, row
@@ -42,29 +42,45 @@ class Nowhere(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-def observer(sampler: Any) -> OpenTelemetryEventObserver:
+def observed(sampler: Sampler) -> tuple[OpenTelemetryEventObserver, InMemoryMetricReader]:
     tracer_provider = TracerProvider(sampler=sampler)
     tracer_provider.add_span_processor(BatchSpanProcessor(Nowhere()))
-    meter_provider = MeterProvider(metric_readers=[InMemoryMetricReader()])
-    return OpenTelemetryEventObserver(
-        tracer_provider=tracer_provider, meter_provider=meter_provider, known_models=["m"]
+    reader = InMemoryMetricReader()
+    made = OpenTelemetryEventObserver(
+        tracer_provider=tracer_provider,
+        meter_provider=MeterProvider(metric_readers=[reader]),
+        known_models=["m"],
     )
+    return made, reader
 
 
 async def figures() -> dict[str, float]:
     provider = Counted(_asyncio_pause)
-    observers: dict[str, list[Any]] = {
-        "governed": governed()["event_observers"],
-        "sampled": [observer(ALWAYS_ON)],
-        "unsampled": [observer(ALWAYS_OFF)],
-    }
     retrying = tenacity.retry(stop=tenacity.stop_after_attempt(3))(provider.acomplete)
-    candidates: dict[str, Any] = {"bare": _bare(provider.acomplete), "tenacity": _bare(retrying)}
-    for name, listed in observers.items():
-        candidates[name] = _facade(
-            AsyncTramapy({"p": provider}, **(governed() | {"event_observers": listed}))
-        )
+    sampled, reader = observed(ALWAYS_ON)
+    unsampled, other_reader = observed(ALWAYS_OFF)
+
+    def facade(observers: list[Any]) -> Any:
+        return _facade(AsyncTramapy({"p": provider}, **(governed() | {"event_observers": observers})))
+
+    candidates = {
+        "bare": _bare(provider.acomplete),
+        "tenacity": _bare(retrying),
+        "governed": facade(governed()["event_observers"]),
+        "sampled": facade([sampled]),
+        # the attempts of the candidate before it: a cost for each of them
+        "collected": _collection(reader),
+        "unsampled": facade([unsampled]),
+        "collected unsampled": _collection(other_reader),
+    }
     return await abest_us(candidates, CALLS)
+
+
+def _collection(reader: InMemoryMetricReader) -> Any:
+    async def run(calls: int) -> None:
+        reader.get_metrics_data()
+
+    return run
 
 
 def _bare(call: Callable[[ModelRequest], Awaitable[ModelResponse]]) -> Any:
@@ -104,7 +120,9 @@ def main() -> None:
             round(110 * scale, 1),
         )
     )
+    print(row("  and later, on the thread that collects", found["collected"], "us"))
     print(row("governed, sampled out, metrics kept", found["unsampled"] - bare, "us", round(60 * scale, 1)))
+    print(row("  and later, on the thread that collects", found["collected unsampled"], "us"))
 
 
 if __name__ == "__main__":

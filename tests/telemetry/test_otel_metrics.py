@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
-from opentelemetry.trace import INVALID_SPAN
+from opentelemetry.trace import INVALID_SPAN_CONTEXT
 
 from tests.drivers import HELLO, Driver
 from tests.engine.doubles import Words, down, retries
@@ -305,7 +305,7 @@ def test_values_that_nobody_collects_are_bounded_and_none_is_lost() -> None:
     histogram = MeterProvider([reader]).get_meter("m").create_histogram("h")
     pending = PendingMeasurements(limit=3)
     for _ in range(5):
-        pending.add(histogram, 1.0, {}, INVALID_SPAN)
+        pending.add(histogram, 1.0, {}, INVALID_SPAN_CONTEXT)
     assert len(pending._queue) == 3
     pending.record_all()
     data = reader.get_metrics_data()

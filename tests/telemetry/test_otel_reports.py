@@ -29,7 +29,7 @@ from opentelemetry.trace import StatusCode
 from tests.drivers import HELLO, Driver
 from tests.engine.doubles import Words, down, retries
 from tests.telemetry.recorded import Telemetry, attributes_of, is_child
-from tests.telemetry.test_otel_spans import USED, completed, started
+from tests.telemetry.test_otel_spans import USED, attempt_started, completed, started
 from tramapy import (
     CompletedChunk,
     Message,
@@ -42,7 +42,7 @@ from tramapy import (
 )
 from tramapy.telemetry import OpenTelemetryEventObserver
 from tramapy.telemetry.metric_names import ALL_METRICS
-from tramapy.telemetry.otel_state import AttemptScope
+from tramapy.telemetry.otel_state import OpenAttempt
 from tramapy.testing import ScriptedProvider
 
 DONE = CompletedChunk(ModelResponse(usage=TokenUsage(input_tokens=3, output_tokens=2)))
@@ -92,7 +92,7 @@ def test_o01_a_scope_that_is_left_in_another_context_restores_nothing_there(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     inside = context.set_value("key", "inside")
-    scope = AttemptScope(inside)
+    scope = OpenAttempt(attempt_started(), trace.INVALID_SPAN, inside, "chat", "p")
     contextvars.Context().run(scope.__enter__)
     copied = contextvars.copy_context()
     copied.run(scope.__exit__)

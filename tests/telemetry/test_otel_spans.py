@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextvars
 import gc
+import itertools
 from typing import Any
 
 import pytest
@@ -531,8 +533,6 @@ def test_several_operations_of_one_correlation_id_keep_apart(async_driver: Drive
 
 
 def test_operations_of_one_id_that_are_told_in_another_context_still_all_end() -> None:
-    import contextvars
-
     telemetry = Telemetry()
     tell = telemetry.observer.on_runtime_event
     contextvars.Context().run(tell, started())
@@ -545,6 +545,23 @@ def test_operations_of_one_id_that_are_told_in_another_context_still_all_end() -
     assert len(telemetry.operations) == 2
     [attempt] = telemetry.attempts
     assert attributes_of(attempt)["tramapy.outcome"] == "lost"
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_operations_of_one_id_may_end_in_any_order(order: tuple[int, ...]) -> None:
+    telemetry = Telemetry()
+    contexts = [contextvars.Context() for _ in range(3)]
+    for number, context in enumerate(contexts):
+        context.run(telemetry.observer.on_runtime_event, started_as(f"m{number}"))
+    for number in order:
+        contexts[number].run(telemetry.observer.on_runtime_event, completed())
+    assert [span.name for span in telemetry.operations] == [f"tramapy s.m{number}" for number in order]
+    assert telemetry.observer.open_operation_count == 0
+    assert telemetry.observer.span_context_of(completed()) is None
+
+
+def started_as(method_name: str) -> RuntimeEvent:
+    return RuntimeEvent.of(started().definition, {**started().attributes(), "method_name": method_name})
 
 
 def test_an_attempt_whose_end_was_not_heard_ends_with_the_next() -> None:

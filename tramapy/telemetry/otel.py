@@ -139,8 +139,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
 
     def provider_call_scope(self, event: RuntimeEvent) -> AbstractContextManager[object] | None:
         """Make the attempt's span current, so that an instrumented HTTP client's spans are its children."""
-        attempt = self._attempt_of(event)
-        return None if attempt is None else attempt.scope
+        return self._attempt_of(event)
 
     def on_attempt_request(self, event: RuntimeEvent, request: ModelRequest) -> None:
         """Show what is sent on the attempt's span, where the conventions' switch asks for it."""
@@ -197,9 +196,12 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
             self._begin(event)
             return
         operation = self._operations.find(event)
-        if operation is not None and self._is_late(operation, event, name):
-            self._late.append(_Late(operation, event, time.time_ns()))
-            return
+        if operation is not None:
+            if name == _ATTEMPT_CANCELLED and event.attribute("cancel_reason") == "abandoned":
+                operation.is_abandoned = True
+            if operation.is_abandoned:
+                self._late.append(_Late(operation, event, time.time_ns()))
+                return
         if self._late:
             self.settle()
         self._metrics.count(event, name)
@@ -207,12 +209,6 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
             self._metrics.count_dropped("unknown_operation")
         else:
             self._handle(operation, event, name, None)
-
-    @staticmethod
-    def _is_late(operation: OpenOperation, event: RuntimeEvent, name: str) -> bool:
-        if name == _ATTEMPT_CANCELLED and event.attribute("cancel_reason") == "abandoned":
-            operation.is_abandoned = True
-        return operation.is_abandoned
 
     def _begin(self, event: RuntimeEvent) -> None:
         if not self._is_checked:
@@ -266,7 +262,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         try:
             self._metrics.end_attempt(attempt, operation, event, outcome)
         finally:
-            attributes: otel_spans.Attributes = {}
+            attributes: otel_spans.Attributes | None = None
             if attempt.is_recording:
                 attributes = otel_spans.attempt_end_attributes(event, counts_usage=self._counts_usage)
             otel_spans.finish(attempt.span, attributes, outcome, at_ns)
@@ -282,7 +278,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         try:
             self._metrics.end_operation(operation, event, outcome)
         finally:
-            attributes: otel_spans.Attributes = {}
+            attributes: otel_spans.Attributes | None = None
             if operation.is_recording:
                 attributes = otel_spans.operation_end_attributes(event, operation)
             otel_spans.finish(operation.span, attributes, outcome, at_ns)

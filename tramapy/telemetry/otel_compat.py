@@ -9,6 +9,7 @@ from tramapy.telemetry.otel_series import BufferedHistogram, CountTable, Pending
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
+    from opentelemetry.trace import SpanContext
 
     from tramapy.hooks.event_model import RuntimeEvent, RuntimeMetric
     from tramapy.telemetry.otel_outcome import Outcome
@@ -43,21 +44,26 @@ class CompatMetrics:
     def count(self, event: RuntimeEvent) -> None:
         """Count an event in the metric that its definition names."""
         if event.definition.metric_name == catalogue.TOOL_RESULT_REJECTED_METRIC.name:
-            self._rejected.add(1, str(event.attribute("reason_code")))
-        self._events.add(1, event.definition.name)
+            self._rejected.of(str(event.attribute("reason_code"))).add(1)
+        self._events.of(event.definition.name).add(1)
 
     def end_attempt(
-        self, attempt: OpenAttempt, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome
+        self,
+        attempt: OpenAttempt,
+        operation: OpenOperation,
+        event: RuntimeEvent,
+        outcome: Outcome,
+        span: SpanContext,
     ) -> None:
         """Measure an attempt by its last event."""
         base = (attempt.provider_id, operation.service_interface, operation.method_name)
-        self._attempts.add(1, *base, outcome.name)
+        self._attempts.of(*base, outcome.name).add(1)
         own = event.attributes()
-        self._duration.record(float(own["duration_millis"]), (*base, outcome.name), attempt.span)
+        self._duration.record(float(own["duration_millis"]), (*base, outcome.name), span)
         for key, counter in self._tokens.items():
             if key in own:
-                counter.add(int(own[key]), *base)
-                self._tokens_per_attempt[key].record(int(own[key]), base, attempt.span)
+                counter.of(*base).add(int(own[key]))
+                self._tokens_per_attempt[key].record(int(own[key]), base, span)
 
     def _counter(self, metric: RuntimeMetric, tags: tuple[str, ...]) -> CountTable:
         table = CountTable(tags, self._limit)

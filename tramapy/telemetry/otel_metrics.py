@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tramapy.hooks import catalogue
@@ -11,10 +12,10 @@ from tramapy.telemetry import metric_names as names
 from tramapy.telemetry.otel_compat import CompatMetrics
 from tramapy.telemetry.otel_import import metrics
 from tramapy.telemetry.otel_outcome import OTHER
-from tramapy.telemetry.otel_series import BufferedHistogram, CountTable, PendingMeasurements, TagSets
+from tramapy.telemetry.otel_series import Count, CountTable, PendingMeasurements, Tags, TagSets
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import CallbackOptions, Meter, Observation
+    from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
 
     from tramapy.hooks.event_model import RuntimeEvent
     from tramapy.telemetry.metric_names import TelemetryMetric
@@ -30,6 +31,17 @@ _STATE_AFTER: Final = {
     catalogue.CIRCUIT_HALF_OPENED.name: "half_open",
     catalogue.CIRCUIT_CLOSED.name: "closed",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AttemptSeries:
+    """Where attempts of one provider, model and outcome are counted and measured."""
+
+    attempts: Count
+    duration: Tags
+    first_chunk: Tags
+    input_tokens: Tags
+    output_tokens: Tags
 
 
 class ObserverMetrics:
@@ -64,6 +76,11 @@ class ObserverMetrics:
         self._token_usage = self._histogram(names.TOKEN_USAGE)
         self._first_chunk = self._histogram(names.TIME_TO_FIRST_CHUNK)
         self._operation_duration = self._histogram(names.OPERATION_DURATION)
+        self._duration_tags = TagSets(names.ATTEMPT_DURATION.tags, series_limit)
+        self._token_tags = TagSets(names.TOKEN_USAGE.tags, series_limit)
+        self._first_chunk_tags = TagSets(names.TIME_TO_FIRST_CHUNK.tags, series_limit)
+        self._operation_tags = TagSets(names.OPERATION_DURATION.tags, series_limit)
+        self._series: dict[tuple[str | None, ...], _AttemptSeries] = {}
         self._attempts = self._counter(names.ATTEMPTS)
         self._retries = self._counter(names.RETRIES)
         self._fallbacks = self._counter(names.FALLBACKS)
@@ -101,50 +118,68 @@ class ObserverMetrics:
 
     def count_dropped(self, reason: str, amount: int = 1) -> None:
         """Count what is on no span."""
-        self._dropped.add(amount, reason)
+        self._dropped.of(reason).add(amount)
 
     def end_attempt(
         self, attempt: OpenAttempt, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome
     ) -> None:
         """Measure an attempt by its last event."""
         own = event.attributes()
-        response_model = own.get("response_model")
-        model = self._known(attempt.model)
-        answered = None if response_model is None else self._known(str(response_model))
-        who = (attempt.operation_name, attempt.provider_name, model, answered)
-        span = attempt.span
-        self._attempts.add(1, attempt.provider_id, outcome.name)
-        duration_s = int(own["duration_millis"]) / 1000
-        self._attempt_duration.record(duration_s, (*who, outcome.error_type, outcome.name), span)
+        series = self._series_of(attempt, own.get("response_model"), outcome)
+        pending, span = self._pending, attempt.span.get_span_context()
+        series.attempts.add(1)
+        pending.add(self._attempt_duration, int(own["duration_millis"]) / 1000, series.duration, span)
         if "first_chunk_millis" in own:
-            self._first_chunk.record(int(own["first_chunk_millis"]) / 1000, who, span)
+            pending.add(self._first_chunk, int(own["first_chunk_millis"]) / 1000, series.first_chunk, span)
         if self._counts_usage:
             if "input_tokens" in own:
-                self._token_usage.record(int(own["input_tokens"]), (*who, "input"), span)
+                pending.add(self._token_usage, int(own["input_tokens"]), series.input_tokens, span)
             if "output_tokens" in own:
-                self._token_usage.record(int(own["output_tokens"]), (*who, "output"), span)
+                pending.add(self._token_usage, int(own["output_tokens"]), series.output_tokens, span)
         if self._compat is not None:
-            self._compat.end_attempt(attempt, operation, event, outcome)
+            self._compat.end_attempt(attempt, operation, event, outcome, span)
 
     def end_operation(self, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome) -> None:
         """Measure an operation by its last event."""
-        self._operation_duration.record(
+        values = (operation.service_interface, operation.method_name, outcome.name, outcome.error_type)
+        self._pending.add(
+            self._operation_duration,
             int(event.attributes()["duration_millis"]) / 1000,
-            (operation.service_interface, operation.method_name, outcome.name, outcome.error_type),
-            operation.span,
+            self._operation_tags.of(values),
+            operation.span.get_span_context(),
         )
+
+    def _series_of(self, attempt: OpenAttempt, response_model: object, outcome: Outcome) -> _AttemptSeries:
+        """Return the series that attempts of one kind feed: found at once where there was one before."""
+        known = self._known
+        model = known(attempt.model)
+        answered = None if response_model is None else known(str(response_model))
+        key = (attempt.provider_id, attempt.operation_name, model, answered, outcome.name, outcome.error_type)
+        series = self._series.get(key)
+        if series is not None:
+            return series
+        who = (attempt.operation_name, attempt.provider_name, model, answered)
+        series = _AttemptSeries(
+            attempts=self._attempts.of(attempt.provider_id, outcome.name),
+            duration=self._duration_tags.of((*who, outcome.error_type, outcome.name)),
+            first_chunk=self._first_chunk_tags.of(who),
+            input_tokens=self._token_tags.of((*who, "input")),
+            output_tokens=self._token_tags.of((*who, "output")),
+        )
+        if len(self._series) < self._limit:
+            self._series[key] = series
+        return series
 
     def _known(self, model: str) -> str:
         return model if model in self._known_models else OTHER
 
-    def _histogram(self, metric: TelemetryMetric) -> BufferedHistogram:
-        histogram = self._meter.create_histogram(
+    def _histogram(self, metric: TelemetryMetric) -> Histogram:
+        return self._meter.create_histogram(
             metric.name,
             unit=metric.unit,
             description=metric.description,
             explicit_bucket_boundaries_advisory=metric.buckets,
         )
-        return BufferedHistogram(histogram, TagSets(metric.tags, self._limit), self._pending)
 
     def _counter(self, metric: TelemetryMetric) -> CountTable:
         table = CountTable(metric.tags, self._limit)
@@ -175,17 +210,17 @@ class ObserverMetrics:
         if provider_id not in self._circuits:
             self._set_circuit(provider_id, "closed")
         if own.get("is_fallback"):
-            self._fallbacks.add(1, provider_id)
+            self._fallbacks.of(provider_id).add(1)
 
     def _take_retry(self, event: RuntimeEvent) -> None:
-        self._retries.add(1, *_texts(event, "provider_id", "delay_source"))
+        self._retries.of(*_texts(event, "provider_id", "delay_source")).add(1)
 
     def _take_circuit_rejection(self, event: RuntimeEvent) -> None:
-        self._circuit_rejected.add(1, *_texts(event, "provider_id"))
+        self._circuit_rejected.of(*_texts(event, "provider_id")).add(1)
 
     def _take_transition(self, event: RuntimeEvent) -> None:
         provider_id, state = str(event.attribute("provider_id")), _STATE_AFTER[event.definition.name]
-        self._transitions.add(1, provider_id, state)
+        self._transitions.of(provider_id, state).add(1)
         self._set_circuit(provider_id, state)
 
     def _set_circuit(self, provider_id: str, state: str) -> None:
@@ -195,10 +230,10 @@ class ObserverMetrics:
 
     def _take_redaction(self, event: RuntimeEvent) -> None:
         values = _texts(event, "rule_id", "content_type", "content_location")
-        self._redactions.add(int(event.attributes()["replacement_count"]), *values)
+        self._redactions.of(*values).add(int(event.attributes()["replacement_count"]))
 
     def _take_rejection(self, event: RuntimeEvent) -> None:
-        self._rejections.add(1, *_texts(event, "reason_code", "content_type", "content_location"))
+        self._rejections.of(*_texts(event, "reason_code", "content_type", "content_location")).add(1)
 
 
 def _texts(event: RuntimeEvent, *keys: str) -> tuple[str | None, ...]:

@@ -11,7 +11,7 @@ from tramapy.telemetry.otel_import import metrics, trace
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Histogram, Observation
-    from opentelemetry.trace import Span, SpanContext
+    from opentelemetry.trace import SpanContext
 
 __all__ = ["BufferedHistogram", "CountTable", "PendingMeasurements", "TagSets", "Tags"]
 
@@ -45,43 +45,61 @@ class TagSets:
     def _make(self, values: tuple[str | None, ...]) -> Tags:
         if len(self._made) >= self._limit:
             return _OVERFLOW
-        tags: Tags = {
-            name: value[:_MAX_LENGTH]
-            for name, value in zip(self._names, values, strict=True)
-            if value is not None
-        }
-        return self._made.setdefault(values, tags)
+        return self._made.setdefault(values, _tags(self._names, values))
+
+
+class Count:
+    """One series of a counter."""
+
+    __slots__ = ("_lock", "_value", "tags")
+
+    def __init__(self, tags: Tags) -> None:
+        self.tags = tags
+        self._value = 0
+        self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
+
+    @property
+    def value(self) -> int:
+        """What was added so far."""
+        return self._value
+
+    def add(self, amount: int) -> None:
+        """Add to it."""
+        with self._lock:
+            self._value += amount
 
 
 class CountTable:
     """A counter that is added up here and asked for by each collection.
 
     A counter of the SDK costs 8 to 10 µs for each addition, which is more than the engine's whole event.
+
+    Args:
+        names: The tags that the metric may carry, in order.
+        limit: How many sets of values there may be; all others share one series.
     """
 
-    __slots__ = ("_counts", "_lock", "_tag_sets")
+    __slots__ = ("_counts", "_limit", "_names", "_overflow")
 
     def __init__(self, names: tuple[str, ...], limit: int) -> None:
-        self._tag_sets = TagSets(names, limit)
-        # by identity of the tags, which live as long as the table
-        self._counts: dict[int, tuple[Tags, int]] = {}
-        self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
+        self._names = names
+        self._limit = limit
+        self._counts: dict[tuple[str | None, ...], Count] = {}
+        self._overflow = Count(_OVERFLOW)
 
-    def add(self, amount: int, *values: str | None) -> None:
-        """Add to the count of one set of values."""
-        tags = self._tag_sets.of(values)
-        with self._lock:
-            _, count = self._counts.get(id(tags), (tags, 0))
-            self._counts[id(tags)] = (tags, count + amount)
-
-    def counts(self) -> Iterable[tuple[Tags, int]]:
-        """Return every count so far, each with its tags."""
-        with self._lock:
-            return list(self._counts.values())
+    def of(self, *values: str | None) -> Count:
+        """Return the series of a set of values, in the order of the names; None is left out."""
+        count = self._counts.get(values)
+        if count is not None:
+            return count
+        if len(self._counts) >= self._limit:
+            return self._overflow
+        return self._counts.setdefault(values, Count(_tags(self._names, values)))
 
     def observe(self, _: CallbackOptions) -> Iterable[Observation]:
         """Answer a collection."""
-        return [metrics.Observation(count, tags) for tags, count in self.counts()]
+        counts = [*list(self._counts.values()), self._overflow]
+        return [metrics.Observation(count.value, count.tags) for count in counts if count.value]
 
 
 class PendingMeasurements:
@@ -100,22 +118,21 @@ class PendingMeasurements:
         self._limit = limit
         self._queue: deque[tuple[Histogram, float, Tags, SpanContext]] = deque()
 
-    def add(self, histogram: Histogram, amount: float, tags: Tags, span: Span) -> None:
+    def add(self, histogram: Histogram, amount: float, tags: Tags, span: SpanContext) -> None:
         """Keep a value; of its span only the ids, for an exemplar."""
         if len(self._queue) < self._limit:
-            self._queue.append((histogram, amount, tags, span.get_span_context()))
+            self._queue.append((histogram, amount, tags, span))
         else:
-            histogram.record(amount, tags, trace.set_span_in_context(span))
+            _record(histogram, amount, tags, span)
 
     def record_all(self) -> None:
         """Record what is kept by now; what comes meanwhile is for the next collection."""
         for _ in range(len(self._queue)):
             try:
-                histogram, amount, tags, span_context = self._queue.popleft()
+                histogram, amount, tags, span = self._queue.popleft()
             except IndexError:  # another collection was faster
                 return
-            span = trace.NonRecordingSpan(span_context)
-            histogram.record(amount, tags, trace.set_span_in_context(span))
+            _record(histogram, amount, tags, span)
 
 
 class BufferedHistogram:
@@ -128,6 +145,14 @@ class BufferedHistogram:
         self._tag_sets = tag_sets
         self._pending = pending
 
-    def record(self, amount: float, values: tuple[str | None, ...], span: Span) -> None:
+    def record(self, amount: float, values: tuple[str | None, ...], span: SpanContext) -> None:
         """Take a value of a span's, with the values of its tags in order."""
         self._pending.add(self._histogram, amount, self._tag_sets.of(values), span)
+
+
+def _tags(names: tuple[str, ...], values: tuple[str | None, ...]) -> Tags:
+    return {name: value[:_MAX_LENGTH] for name, value in zip(names, values, strict=True) if value is not None}
+
+
+def _record(histogram: Histogram, amount: float, tags: Tags, span: SpanContext) -> None:
+    histogram.record(amount, tags, trace.set_span_in_context(trace.NonRecordingSpan(span)))

@@ -23,6 +23,7 @@ Attributes: TypeAlias = dict[str, str | int | float | bool | tuple[str, ...]]
 _MAX_LENGTH: Final = 256
 
 OUTCOME: Final = "tramapy.outcome"
+ATTEMPT: Final = "tramapy.attempt"
 PROVIDER_ID: Final = "tramapy.provider_id"
 USAGE_INPUT_TOKENS: Final = "tramapy.usage.input_tokens"
 USAGE_OUTPUT_TOKENS: Final = "tramapy.usage.output_tokens"
@@ -36,7 +37,6 @@ def _named(*keys: str) -> dict[str, str]:
 OPERATION_KEYS: Final = _named(
     *("correlation_id", "service_interface", "method_name", "requested_model", "workflow_run_id")
 )
-ATTEMPT_KEYS: Final = _named("attempt")
 ATTEMPT_END_KEYS: Final = _named(
     *("failure_kind", "error_type", "failure_code", "status_code", "is_retryable", "tool_call_count")
 )
@@ -46,9 +46,7 @@ OWN_ATTRIBUTES: Final = tuple(
     dict.fromkeys(
         (
             *OPERATION_KEYS.values(),
-            *ATTEMPT_KEYS.values(),
-            PROVIDER_ID,
-            OUTCOME,
+            *(ATTEMPT, PROVIDER_ID, OUTCOME),
             *ATTEMPT_END_KEYS.values(),
             *OPERATION_END_KEYS.values(),
             *(USAGE_INPUT_TOKENS, USAGE_OUTPUT_TOKENS),
@@ -96,12 +94,12 @@ def attempt_attributes(event: RuntimeEvent, operation: str, provider_name: str) 
         genai.OPERATION_NAME: operation,
         genai.PROVIDER_NAME: provider_name[:_MAX_LENGTH],
         genai.REQUEST_MODEL: str(model)[:_MAX_LENGTH],
+        ATTEMPT: own["attempt"],
     }
     if provider_id != provider_name:
         attributes[PROVIDER_ID] = str(provider_id)[:_MAX_LENGTH]
     if own["is_stream"]:
         attributes[genai.REQUEST_STREAM] = True
-    attributes.update(_own(event, ATTEMPT_KEYS))
     return attributes
 
 
@@ -146,9 +144,9 @@ def event_attributes(event: RuntimeEvent) -> Attributes:
     }
 
 
-def finish(span: Span, attributes: Attributes, outcome: Outcome, at_ns: int | None) -> None:
-    """Write a span's last attributes and its status, and end it."""
-    if span.is_recording():
+def finish(span: Span, attributes: Attributes | None, outcome: Outcome, at_ns: int | None) -> None:
+    """Write a span's last attributes and its status, and end it; one that is not recorded takes no attributes."""
+    if attributes is not None:
         attributes[OUTCOME] = outcome.name
         if outcome.error_type is not None:
             attributes[genai.ERROR_TYPE] = outcome.error_type

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tramapy.hooks.event_model import RuntimeEvent
     from tramapy.telemetry.otel_outcome import Outcome
 
-__all__ = ["AttemptScope", "OpenAttempt", "OpenOperation", "OperationTable"]
+__all__ = ["OpenAttempt", "OpenOperation", "OperationTable"]
 
 _serials = itertools.count(1)
 # Which operation of several with one correlation id this context's events speak of: an id is the caller's to
@@ -31,14 +31,15 @@ class OpenOperation:
     __slots__ = (
         *("serial", "correlation_id", "service_interface", "method_name", "span", "context"),
         *("is_recording", "attempt", "attempt_count", "last_outcome", "input_tokens"),
-        *("output_tokens", "is_abandoned"),
+        *("output_tokens", "is_abandoned", "older"),
     )
 
     def __init__(self, event: RuntimeEvent, span: Span, context: Context) -> None:
+        own = event.attributes()
         self.serial: int = next(_serials)
-        self.correlation_id: str = str(event.attribute("correlation_id"))
-        self.service_interface: str = str(event.attribute("service_interface"))
-        self.method_name: str = str(event.attribute("method_name"))
+        self.correlation_id: str = str(own["correlation_id"])
+        self.service_interface: str = str(own["service_interface"])
+        self.method_name: str = str(own["method_name"])
         self.span = span
         self.context = context
         self.is_recording: bool = span.is_recording()
@@ -48,6 +49,7 @@ class OpenOperation:
         self.input_tokens = 0
         self.output_tokens = 0
         self.is_abandoned = False
+        self.older: OpenOperation | None = None
 
     def begin_attempt(self, attempt: OpenAttempt) -> None:
         """Note the attempt that runs now."""
@@ -65,37 +67,28 @@ class OpenOperation:
 
 
 class OpenAttempt:
-    """An attempt that has begun."""
+    """An attempt that has begun; and the scope in which its span is current, entered once at a time.
+
+    Where the scope is left in another context than it was entered in, as by a garbage collector that closes a
+    coroutine, there is nothing to restore: OpenTelemetry would log that it failed to detach.
+    """
 
     __slots__ = (
         *("number", "provider_id", "provider_name", "operation_name", "model"),
-        *("span", "context", "is_recording", "scope"),
+        *("span", "is_recording", "_context", "_mark", "_token"),
     )
 
     def __init__(
         self, event: RuntimeEvent, span: Span, context: Context, operation_name: str, provider_name: str
     ) -> None:
-        self.number = event.attribute("attempt")
-        self.provider_id: str = str(event.attribute("provider_id"))
+        own = event.attributes()
+        self.number = own["attempt"]
+        self.provider_id: str = str(own["provider_id"])
         self.provider_name = provider_name
         self.operation_name = operation_name
-        self.model: str = str(event.attribute("effective_model"))
+        self.model: str = str(own["effective_model"])
         self.span = span
-        self.context = context
         self.is_recording: bool = span.is_recording()
-        self.scope = AttemptScope(context)
-
-
-class AttemptScope:
-    """Makes an attempt's span current around one step of its provider call; entered once at a time.
-
-    Where it is left in another context than it was entered in, as by a garbage collector that closes a
-    coroutine, there is nothing to restore: OpenTelemetry would log that it failed to detach.
-    """
-
-    __slots__ = ("_context", "_mark", "_token")
-
-    def __init__(self, context: Context) -> None:
         self._context = context
         self._mark: Token[object]
         self._token: Token[Context]
@@ -122,7 +115,8 @@ class OperationTable:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._open: dict[int, OpenOperation] = {}
-        self._named: dict[str, dict[int, OpenOperation]] = {}
+        # the newest of each id, which knows the one before it
+        self._named: dict[str, OpenOperation] = {}
         self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
 
     def __len__(self) -> int:
@@ -137,7 +131,8 @@ class OperationTable:
                 oldest = next(iter(self._open.values()))
                 self.remove(oldest)
             self._open[operation.serial] = operation
-            self._named.setdefault(operation.correlation_id, {})[operation.serial] = operation
+            operation.older = self._named.get(operation.correlation_id)
+            self._named[operation.correlation_id] = operation
         return oldest
 
     def find(self, event: RuntimeEvent) -> OpenOperation | None:
@@ -146,17 +141,20 @@ class OperationTable:
         own = self._open.get(_latest.get())
         if own is not None and own.correlation_id == correlation_id:
             return own
-        with self._lock:
-            same = self._named.get(str(correlation_id))
-            return None if same is None else next(reversed(same.values()))
+        return self._named.get(str(correlation_id))
 
     def remove(self, operation: OpenOperation) -> bool:
         """Forget an operation; False where it was forgotten before."""
         with self._lock:
             if self._open.pop(operation.serial, None) is None:
                 return False
-            same = self._named[operation.correlation_id]
-            del same[operation.serial]
-            if not same:
+            newer = self._named[operation.correlation_id]
+            if newer is not operation:
+                while newer.older is not None and newer.older is not operation:
+                    newer = newer.older
+                newer.older = operation.older
+            elif operation.older is None:
                 del self._named[operation.correlation_id]
+            else:
+                self._named[operation.correlation_id] = operation.older
             return True
