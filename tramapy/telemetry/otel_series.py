@@ -54,7 +54,7 @@ class Count:
     __slots__ = ("_lock", "_value", "tags")
 
     def __init__(self, tags: Tags) -> None:
-        self.tags = tags
+        self.tags: Tags = tags
         self._value = 0
         self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span
 
-    from tramapy.hooks.event_model import RuntimeEvent
+    from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
     from tramapy.telemetry.otel_outcome import Outcome
 
 __all__ = ["OpenAttempt", "OpenOperation", "OperationTable"]
@@ -45,9 +45,9 @@ class OpenOperation:
         self.is_recording: bool = span.is_recording()
         self.attempt: OpenAttempt | None = None
         self.last_outcome: Outcome | None = None
-        self.attempt_count = 0
-        self.input_tokens = 0
-        self.output_tokens = 0
+        self.attempt_count: int = 0
+        self.input_tokens: int = 0
+        self.output_tokens: int = 0
         self.is_abandoned = False
         self.older: OpenOperation | None = None
 
@@ -82,7 +82,7 @@ class OpenAttempt:
         self, event: RuntimeEvent, span: Span, context: Context, operation_name: str, provider_name: str
     ) -> None:
         own = event.attributes()
-        self.number = own["attempt"]
+        self.number: AttributeValue = own["attempt"]
         self.provider_id: str = str(own["provider_id"])
         self.provider_name = provider_name
         self.operation_name = operation_name
