@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         verify_audit,
         verify_audit_files,
     )
+    from tramapy.telemetry.jsonl import JsonlEventObserver
     from tramapy.telemetry.otel import OpenTelemetryEventObserver, TelemetryLimits
     from tramapy.telemetry.otlp_receiver import OtlpReceiver
 
@@ -32,6 +33,7 @@ __all__ = [
     "AuditStoreError",
     "AuditVerification",
     "FileAuditStore",
+    "JsonlEventObserver",
     "MemoryAuditStore",
     "OpenTelemetryEventObserver",
     "OtlpReceiver",
@@ -51,6 +53,7 @@ _LAZY = {
     "AuditStoreError": "tramapy.telemetry.audit_store",
     "AuditVerification": "tramapy.telemetry.audit_verify",
     "FileAuditStore": "tramapy.telemetry.audit_file",
+    "JsonlEventObserver": "tramapy.telemetry.jsonl",
     "MemoryAuditStore": "tramapy.telemetry.audit_store",
     "OpenTelemetryEventObserver": "tramapy.telemetry.otel",
     "OtlpReceiver": "tramapy.telemetry.otlp_receiver",
