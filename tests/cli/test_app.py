@@ -41,7 +41,9 @@ def test_without_arguments_it_lists_its_commands() -> None:
     assert "events" in outcome.output + outcome.errors
 
 
-@pytest.mark.parametrize("command", [(), ("demo",), ("events",), ("redact",), ("rules",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [(), ("demo",), ("events",), ("redact",), ("rules",), ("trace",)], ids=" ".join
+)
 def test_help_gives_a_flag_no_type(command: tuple[str, ...]) -> None:
     outcome = run(*command, "--help")
     assert outcome.exit_code == 0
@@ -52,7 +54,7 @@ def test_help_gives_a_flag_no_type(command: tuple[str, ...]) -> None:
 def test_help_says_in_whole_sentences_what_the_commands_do() -> None:
     lines = run("--help").output.splitlines()
     commands = lines[lines.index("Commands:") + 1 :]
-    assert [line.split()[0] for line in commands] == ["demo", "events", "redact", "rules", "audit"]
+    assert [line.split()[0] for line in commands] == ["demo", "events", "redact", "rules", "trace", "audit"]
     assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 

@@ -15,6 +15,7 @@ from tramapy.cli.demo.prompt_file import PromptFileError, default_prompt_path, r
 from tramapy.cli.events import EventsFormat, show_events
 from tramapy.cli.redact.command import redact
 from tramapy.cli.rules import RulesFormat, show_rules
+from tramapy.cli.trace.command import trace
 
 __all__ = ["app"]
 
@@ -94,6 +95,9 @@ def rules(
 ) -> None:
     """Print the rule packs."""
     show_rules(format_, output_console())
+
+
+app.command(short_help="Show what operations did, from a file or live.")(trace)
 
 
 def _fail(message: str) -> NoReturn:

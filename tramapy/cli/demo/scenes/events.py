@@ -12,7 +12,7 @@ from tramapy.cli.demo.masking import find_sensitive
 from tramapy.cli.demo.prompt_file import PromptFile
 from tramapy.cli.demo.scene import Claim, Scene
 from tramapy.cli.demo.stage import on_stage
-from tramapy.cli.demo.timeline import HeardEvent
+from tramapy.cli.event_lines import HeardEvent
 from tramapy.hooks.catalogue import CATALOGUE
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.testing import HttpRejection

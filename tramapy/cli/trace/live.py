@@ -1,0 +1,86 @@
+"""`listening`: operations as an exporter sends them to this machine."""
+
+from __future__ import annotations
+
+import queue
+import signal
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from tramapy.cli.trace.address import Address
+from tramapy.cli.trace.operations import TracedOperation
+from tramapy.cli.trace.otlp import SpanBook
+from tramapy.telemetry.otlp_receiver import OtlpReceiver
+
+if TYPE_CHECKING:
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+__all__ = ["Live", "listening"]
+
+_WAITING_EXPORT_COUNT: Final = 16
+
+
+class Live:
+    """Exports on their way from the receiver's threads to whoever shows them.
+
+    Attributes:
+        endpoint: What an exporter takes as its endpoint.
+        dropped_export_count: Exports that came while too many waited.
+        book: Makes operations of them.
+    """
+
+    def __init__(self) -> None:
+        self.endpoint: str = ""
+        self.dropped_export_count: int = 0
+        self.book: SpanBook = SpanBook()
+        self._exports: queue.SimpleQueue[ExportTraceServiceRequest | None] = queue.SimpleQueue()
+
+    def take(self, export: ExportTraceServiceRequest) -> None:
+        """Take an export; called by the receiver, on any thread."""
+        if self._exports.qsize() >= _WAITING_EXPORT_COUNT:
+            self.dropped_export_count += 1
+        else:
+            self._exports.put(export)
+
+    def stop(self) -> None:
+        """End `operations` after what has come so far; may be called by a signal handler."""
+        self._exports.put(None)
+
+    def operations(self) -> Iterator[TracedOperation]:
+        """Yield operations as they become whole, and after `stop` those that did not."""
+        while (export := self._exports.get()) is not None:
+            yield from self.book.add(export)
+        yield from self.book.rest()
+
+
+@contextmanager
+def listening(address: Address, *, is_remote_allowed: bool) -> Generator[Live, None, None]:
+    """Listen while the context is open, and stop at the first Ctrl-C.
+
+    Raises:
+        ConfigurationError: Other machines could reach the address, and that is not allowed.
+        OSError: The address cannot be listened on.
+    """
+    live = Live()
+    receiver = OtlpReceiver(
+        on_traces=live.take, host=address.host, port=address.port, is_remote_allowed=is_remote_allowed
+    )
+    with receiver, _stopping(live):
+        live.endpoint = receiver.endpoint
+        yield live
+
+
+@contextmanager
+def _stopping(live: Live) -> Generator[None, None, None]:
+    """Let Ctrl-C stop, so that it never comes in the midst of an operation; the second one interrupts as ever."""
+
+    def stop(*_: object) -> None:
+        live.stop()
+        signal.signal(signal.SIGINT, previous)
+
+    previous = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
