@@ -19,11 +19,16 @@ if TYPE_CHECKING:
         verify_audit_files,
     )
     from tramapy.telemetry.jsonl import JsonlEventObserver
+    from tramapy.telemetry.log_context import AttemptContextObserver, TraceIdsProcessor, attempt_fields
+    from tramapy.telemetry.log_filter import DlpLogFilter
+    from tramapy.telemetry.log_processor import DlpProcessor
+    from tramapy.telemetry.logs import StructlogEventObserver
     from tramapy.telemetry.otel import OpenTelemetryEventObserver, TelemetryLimits
     from tramapy.telemetry.otlp_receiver import OtlpReceiver
 
 __all__ = [
     "AsyncAuditLog",
+    "AttemptContextObserver",
     "AuditEvent",
     "AuditHead",
     "AuditLog",
@@ -32,18 +37,24 @@ __all__ = [
     "AuditStore",
     "AuditStoreError",
     "AuditVerification",
+    "DlpLogFilter",
+    "DlpProcessor",
     "FileAuditStore",
     "JsonlEventObserver",
     "MemoryAuditStore",
     "OpenTelemetryEventObserver",
     "OtlpReceiver",
+    "StructlogEventObserver",
     "TelemetryLimits",
+    "TraceIdsProcessor",
+    "attempt_fields",
     "verify_audit",
     "verify_audit_files",
 ]
 
 _LAZY = {
     "AsyncAuditLog": "tramapy.telemetry.audit_async",
+    "AttemptContextObserver": "tramapy.telemetry.log_context",
     "AuditEvent": "tramapy.telemetry.audit_event",
     "AuditHead": "tramapy.telemetry.audit_store",
     "AuditLog": "tramapy.telemetry.audit",
@@ -52,12 +63,17 @@ _LAZY = {
     "AuditStore": "tramapy.telemetry.audit_store",
     "AuditStoreError": "tramapy.telemetry.audit_store",
     "AuditVerification": "tramapy.telemetry.audit_verify",
+    "DlpLogFilter": "tramapy.telemetry.log_filter",
+    "DlpProcessor": "tramapy.telemetry.log_processor",
     "FileAuditStore": "tramapy.telemetry.audit_file",
     "JsonlEventObserver": "tramapy.telemetry.jsonl",
     "MemoryAuditStore": "tramapy.telemetry.audit_store",
     "OpenTelemetryEventObserver": "tramapy.telemetry.otel",
     "OtlpReceiver": "tramapy.telemetry.otlp_receiver",
+    "StructlogEventObserver": "tramapy.telemetry.logs",
     "TelemetryLimits": "tramapy.telemetry.otel",
+    "TraceIdsProcessor": "tramapy.telemetry.log_context",
+    "attempt_fields": "tramapy.telemetry.log_context",
     "verify_audit": "tramapy.telemetry.audit_verify",
     "verify_audit_files": "tramapy.telemetry.audit_verify",
 }

@@ -1,0 +1,10 @@
+"""structlog, or an `ImportError` that says how to get it."""
+
+from __future__ import annotations
+
+try:
+    import structlog
+except ImportError:
+    raise ImportError('This needs structlog. Install it: pip install "tramapy[structlog]"') from None
+
+__all__ = ["structlog"]
