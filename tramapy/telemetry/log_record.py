@@ -79,7 +79,7 @@ def apply_changes(record: logging.LogRecord, changes: Mapping[str, object]) -> N
             attributes.pop(name, None)
         else:
             attributes[name] = value
-    if "args" in changes and type(record).getMessage is not logging.LogRecord.getMessage:
+    if type(record).getMessage is not logging.LogRecord.getMessage:
         record.__class__ = logging.LogRecord
 
 

@@ -109,8 +109,7 @@ class StructlogEventObserver(EngineEventObserver):
         level = self._levels.get(name, _OTHER_LEVEL)
         if name == _COMPLETED and event.attribute("outcome") == "failed":
             level = self._failed_level
-        write = writers.methods.get(level)
-        if write is None:
+        if level not in writers.methods:
             return
         attributes = event.attributes()
         fields: Mapping[str, object] = {**attributes, **ids} if ids else attributes
@@ -118,7 +117,7 @@ class StructlogEventObserver(EngineEventObserver):
             bound = writers.logger.bind(**fields)
             result = getattr(bound, str(level))(name)
         else:
-            result = write(name, **fields)
+            result = writers.methods[level](name, **fields)
         if result is not None:
             drop_awaitable(result)
 

@@ -76,7 +76,7 @@ class SpanFields:
         name = event.definition.name
         if name == _STARTED:
             return self._begin(event)
-        operation = self._table.find(event)
+        operation = self._table.find(event) if self._table.open else None
         if operation is None:
             return NO_FIELDS
         if name == _COMPLETED:
@@ -139,28 +139,26 @@ class _Operation:
 class _Operations:
     """Open operations, by serial number and by correlation id."""
 
-    __slots__ = ("_limit", "_lock", "_named", "_open")
+    __slots__ = ("_limit", "_lock", "_named", "open")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._open: dict[int, _Operation] = {}
+        self.open: dict[int, _Operation] = {}
         self._named: dict[str, list[_Operation]] = {}
         self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
 
     def add(self, operation: _Operation) -> None:
         _latest.set(operation.serial)
         with self._lock:
-            if len(self._open) >= self._limit:
-                self.remove(next(iter(self._open.values())))
-            self._open[operation.serial] = operation
+            if len(self.open) >= self._limit:
+                self.remove(next(iter(self.open.values())))
+            self.open[operation.serial] = operation
             self._named.setdefault(operation.correlation_id, []).append(operation)
 
     def find(self, event: RuntimeEvent) -> _Operation | None:
         """Return the operation that an event speaks of: this context's own, or else the newest of its id."""
-        if not self._open:
-            return None
         correlation_id = event.attribute("correlation_id")
-        own = self._open.get(_latest.get())
+        own = self.open.get(_latest.get())
         if own is not None and own.correlation_id == correlation_id:
             return own
         with self._lock:
@@ -169,7 +167,7 @@ class _Operations:
 
     def remove(self, operation: _Operation) -> None:
         with self._lock:
-            if self._open.pop(operation.serial, None) is None:
+            if self.open.pop(operation.serial, None) is None:
                 return
             same = self._named[operation.correlation_id]
             same.remove(operation)
