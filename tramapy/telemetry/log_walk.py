@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import functools
 import json
 import logging
 import re
@@ -87,13 +88,17 @@ class LineWalk:
         A value is inspected together with its key, too, where the key's name may say what the value is. Of keys
         that become the same, the later ones get a number.
         """
+        self._count_more(len(mapping))
+        text = self._text
         clean: dict[Any, object] = {}
         for key, value in mapping.items():
-            self._count_one()
-            shown_key = self._text(key) if type(key) is str else self._key(key)
-            shown_value = self.value(value, depth + 1)
-            if type(key) is str and _LABEL.search(key) is not None:
-                shown_value = self._labelled(key, shown_value)
+            shown_value = text(value) if type(value) is str else self.value(value, depth + 1)
+            if type(key) is str:
+                shown_key: object = text(key)
+                if _is_label(key):
+                    shown_value = self._labelled(key, shown_value)
+            else:
+                shown_key = self._key(key)
             if shown_key in clean:
                 shown_key = f"{shown_key}#{len(clean)}"
             clean[shown_key] = shown_value
@@ -117,14 +122,12 @@ class LineWalk:
         return self._object(kind, value, depth)
 
     def _items(self, items: Iterable[object], depth: int) -> list[object]:
-        clean: list[object] = []
-        for item in items:
-            self._count_one()
-            clean.append(self.value(item, depth + 1))
-        return clean
+        listed = [*items]
+        self._count_more(len(listed))
+        return [self.value(item, depth + 1) for item in listed]
 
-    def _count_one(self) -> None:
-        self._count += 1
+    def _count_more(self, count: int) -> None:
+        self._count += count
         if self._count > _MAX_VALUE_COUNT:
             raise ValueError(f"a log line holds more than {_MAX_VALUE_COUNT:_} values; log fewer")
 
@@ -178,6 +181,11 @@ class LineWalk:
         if kind in _KNOWN and clean == text and self._text(str(value)) == str(value):
             return value
         return clean
+
+
+@functools.lru_cache(maxsize=1_024)
+def _is_label(key: str) -> bool:
+    return _LABEL.search(key) is not None
 
 
 def _repr(kind: type[object], value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -12,7 +13,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.hooks import catalogue
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.events import EngineEventObserver, drop_awaitable
-from tramapy.telemetry.span_fields import SpanFields, SpanSource
+from tramapy.telemetry.span_fields import NO_FIELDS, SpanFields, SpanSource
 from tramapy.telemetry.structlog_import import structlog
 
 __all__ = ["DEFAULT_LEVELS", "EventLogger", "StructlogEventObserver"]
@@ -50,6 +51,7 @@ _NUMBERS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critica
 _SETTINGS: Final = ("processors", "context_class", "wrapper_class", "logger_factory")
 _STARTED: Final = catalogue.OPERATION_STARTED.name
 _COMPLETED: Final = catalogue.OPERATION_COMPLETED.name
+_FAILED: Final = "failed"  # an operation that did; no event has this name
 _OTHER_LEVEL: Final = "info"
 
 
@@ -90,69 +92,95 @@ class StructlogEventObserver(EngineEventObserver):
         levels: Mapping[str, str | None] | None = None,
         spans: SpanSource | None = None,
     ) -> None:
-        self._spans = SpanFields(spans)
         _check_logger(logger)
-        chosen = levels or {}
-        self._levels: dict[str, str | None] = {**DEFAULT_LEVELS, **_checked_levels(chosen)}
-        self._failed_level = self._levels[_COMPLETED] if _COMPLETED in chosen else "error"
+        self._spans = SpanFields(spans)
+        chosen = _checked_levels(levels or {})
+        self._levels: dict[str, str | None] = {**DEFAULT_LEVELS, _FAILED: "error", **chosen}
+        if _COMPLETED in chosen:
+            self._levels[_FAILED] = chosen[_COMPLETED]
         self._logger: EventLogger = structlog.get_logger(LOGGER_NAME) if logger is None else logger
         self._standard: EventLogger | None = _standard_logger() if logger is None else None
-        self._writers = _Writers((), None)
+        # a logger that is bound already does not change with structlog's configuration
+        self._is_bound = type(self._logger) is type(self._logger.bind()) if logger is not None else False
+        self._writers = _Writers(self._configuration(), self._chosen_logger(), self._levels)
 
     def on_runtime_event(self, event: RuntimeEvent) -> None:
         """Write an event's line."""
-        ids = self._spans.fields_of(event)
         name = event.definition.name
+        ids = NO_FIELDS
+        if name == _STARTED:
+            self._look_at_configuration()
+            ids = self._spans.fields_of(event)
+        elif self._spans.open:
+            ids = self._spans.fields_of(event)
         writers = self._writers
-        if name == _STARTED or not writers.configuration:
-            writers = self._current_writers()
-        level = self._levels.get(name, _OTHER_LEVEL)
+        method = writers.by_event.get(name, writers.other)
         if name == _COMPLETED and event.attribute("outcome") == "failed":
-            level = self._failed_level
-        if level not in writers.methods:
+            method = writers.by_event[_FAILED]
+        if method is None:
             return
         attributes = event.attributes()
-        fields: Mapping[str, object] = {**attributes, **ids} if ids else attributes
-        if _RESERVED in fields:
-            bound = writers.logger.bind(**fields)
-            result = getattr(bound, str(level))(name)
+        if _RESERVED in attributes:
+            bound = writers.logger.bind(**attributes, **ids)
+            result = method.of(bound)(name)
         else:
-            result = writers.methods[level](name, **fields)
+            result = method.write(name, **attributes, **ids)
         if result is not None:
             drop_awaitable(result)
 
-    def _current_writers(self) -> _Writers:
-        """Return the methods to write with; looked for again where structlog was configured anew."""
-        writers = self._writers
-        is_configured = structlog.is_configured()
-        configuration = (is_configured, *map(structlog.get_config().__getitem__, _SETTINGS))
-        if not writers.configuration or not all(map(operator.is_, configuration, writers.configuration)):
-            is_standard = self._standard is not None and not is_configured
-            logger = self._standard if is_standard else self._logger
-            writers = self._writers = _Writers(configuration, logger)
-        return writers
+    def _look_at_configuration(self) -> None:
+        """Take other methods to write with where structlog was configured anew."""
+        if self._is_bound:
+            return
+        configuration = self._configuration()
+        if not all(map(operator.is_, configuration, self._writers.configuration)):
+            self._writers = _Writers(configuration, self._chosen_logger(), self._levels)
+
+    def _configuration(self) -> tuple[object, ...]:
+        # a logger that prints keeps the stdout that it began with
+        settings = structlog.get_config()
+        return (structlog.is_configured(), sys.stdout, sys.stderr, *map(settings.__getitem__, _SETTINGS))
+
+    def _chosen_logger(self) -> EventLogger:
+        is_standard = self._standard is not None and not structlog.is_configured()
+        return self._standard if self._standard is not None and is_standard else self._logger
+
+
+class _Method:
+    """A level's method of a bound logger."""
+
+    __slots__ = ("of", "write")
+
+    def __init__(self, logger: EventLogger, level: str) -> None:
+        self.of: Callable[[object], Callable[..., object]] = operator.attrgetter(level)
+        self.write = self.of(logger)
 
 
 class _Writers:
-    """A bound logger, and its methods by level; without those that write nothing.
+    """A bound logger, and its methods by event; None for those that write nothing.
 
     Binding a logger of structlog's for each event was measured at twice the cost of the line itself.
     """
 
-    __slots__ = ("configuration", "logger", "methods")
+    __slots__ = ("by_event", "configuration", "logger", "other")
 
-    def __init__(self, configuration: tuple[object, ...], logger: EventLogger | None) -> None:
+    def __init__(
+        self, configuration: tuple[object, ...], logger: EventLogger, levels: Mapping[str, str | None]
+    ) -> None:
         self.configuration = configuration
-        self.methods: dict[str | None, Callable[..., object]] = {}
-        if logger is None:
-            return
         self.logger = logger.bind()
+        self.by_event = {name: self._method(level) for name, level in levels.items()}
+        self.other = self._method(_OTHER_LEVEL)
+
+    def _method(self, level: str | None) -> _Method | None:
+        if level is None:
+            return None
         # the level of a filtering logger is fixed; those on top of the standard library judge each line
         is_fixed = not isinstance(self.logger, structlog.stdlib.BoundLogger)
         is_enabled_for: object = getattr(self.logger, "is_enabled_for", None) if is_fixed else None
-        for level, number in _NUMBERS.items():
-            if not callable(is_enabled_for) or is_enabled_for(number):
-                self.methods[level] = getattr(self.logger, level)
+        if callable(is_enabled_for) and not is_enabled_for(_NUMBERS[level]):
+            return None
+        return _Method(self.logger, level)
 
 
 def _standard_logger() -> EventLogger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Final, Protocol
 
@@ -60,7 +61,7 @@ class SpanFields:
         ConfigurationError: `spans` has no `span_context_of`.
     """
 
-    __slots__ = ("_spans", "_table")
+    __slots__ = ("_spans", "_table", "open")
 
     def __init__(self, spans: SpanSource | None) -> None:
         if spans is not None and not callable(getattr(spans, "span_context_of", None)):
@@ -70,13 +71,15 @@ class SpanFields:
             )
         self._spans = spans
         self._table = _Operations(_OPEN_OPERATION_COUNT)
+        self.open: Mapping[int, object] = self._table.open
+        """The open operations that have ids; where there are none, no event but a beginning has any."""
 
     def fields_of(self, event: RuntimeEvent) -> Fields:
         """Return the `trace_id` and `span_id` of the span that an event belongs to; call it once an event."""
         name = event.definition.name
         if name == _STARTED:
             return self._begin(event)
-        operation = self._table.find(event) if self._table.open else None
+        operation = self._table.find(event)
         if operation is None:
             return NO_FIELDS
         if name == _COMPLETED:
