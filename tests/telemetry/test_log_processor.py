@@ -14,6 +14,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 import structlog
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.telemetry.log_rig import (
     CANARY,
@@ -526,3 +528,34 @@ def test_it_works_for_async_methods_of_a_logger() -> None:
     asyncio.run(main())
     assert_no_canary(CANARY, lines.text)
     assert "ValueError: [X]" in lines.last["exception"]
+
+
+_LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(),
+    st.binary(),
+    st.builds(lambda before, after: before + CANARY + after, st.text(max_size=3), st.text(max_size=3)),
+    st.builds(lambda before: before + CANARY.encode(), st.binary(max_size=3)),
+)
+_KEYS = st.one_of(st.text(max_size=5), st.just(CANARY), st.integers(), st.none(), st.just((CANARY,)))
+_TREES = st.recursive(
+    _LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(_KEYS, inner, max_size=4),
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.one_of(st.text(max_size=5), st.just(CANARY)), _TREES, max_size=5))
+def test_no_shape_of_a_line_hides_a_canary(line: dict[str, Any]) -> None:
+    processor = DlpProcessor(Redacting())
+    clean = processor(None, "info", {**line, "event": "e"})
+    assert_no_canary(CANARY, clean)
+    assert "dlp_failure" not in clean
+    assert repr(processor(None, "info", dict(clean))) == repr(clean)
