@@ -28,6 +28,8 @@ DEFAULT_LEVELS: Final[Mapping[str, str]] = MappingProxyType(
         catalogue.DLP_REDACTED.name: "info",
         catalogue.DLP_INSPECTION_FAILED.name: "error",
         catalogue.DLP_TOOL_RESULT_REJECTED.name: "warning",
+        catalogue.CONTENT_UNSCANNED.name: "warning",
+        catalogue.RESPONSE_REFUSED.name: "info",
         catalogue.RETRY_SCHEDULED.name: "warning",
         catalogue.STREAMING_STARTUP_RETRY.name: "warning",
         catalogue.CIRCUIT_OPENED.name: "error",
