@@ -332,13 +332,14 @@ def abandoned(correlation_id: str = "c") -> RuntimeEvent:
 
 
 def test_an_abandoned_stream_is_settled_by_any_event_of_another_operation() -> None:
-    telemetry = Telemetry()
+    telemetry = Telemetry(compat_metrics=True)
     for event in (started("a"), started("b"), attempt_started("b"), abandoned("b")):
         telemetry.observer.on_runtime_event(event)
     assert telemetry.spans == ()
     telemetry.observer.on_runtime_event(attempt_started("a"))
     [attempt] = telemetry.attempts
     assert attributes_of(attempt)["tramapy.outcome"] == "abandoned"
+    assert telemetry.points("tramai.engine.events")[(("tramai.event.name", "tramai.attempt.cancelled"),)] == 1
 
 
 def test_an_abandoned_stream_that_was_given_up_meanwhile_is_not_ended_again(

@@ -109,6 +109,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
             is_compatible=compat_metrics,
             before_collection=self.settle,
         )
+        self._takers, self._take_any = self._metrics.takers, self._metrics.take_any
         self._provider_names = dict(provider_names or {})
         self._cancelled_is_error = cancelled_is_error
         self._counts_usage = counts_usage
@@ -192,7 +193,8 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         if name == _STARTED:
             if self._late:
                 self.settle()
-            self._metrics.count(event, name)
+            if self._take_any is not None:
+                self._take_any(event)
             self._begin(event)
             return
         operation = self._operations.find(event)
@@ -204,7 +206,11 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
                 return
         if self._late:
             self.settle()
-        self._metrics.count(event, name)
+        taker = self._takers.get(name)
+        if taker is not None:
+            taker(event)
+        if self._take_any is not None:
+            self._take_any(event)
         if operation is None:
             self._metrics.count_dropped("unknown_operation")
         else:
@@ -304,7 +310,8 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
 
     def _settle_one(self, late: _Late) -> None:
         name = late.event.definition.name
-        self._metrics.count(late.event, name)
+        if self._take_any is not None:
+            self._take_any(late.event)
         self._handle(late.operation, late.event, name, late.at_ns)
 
     def _check_processors(self) -> None:

@@ -47,6 +47,10 @@ class _AttemptSeries:
 class ObserverMetrics:
     """Everything that is counted and measured.
 
+    Attributes:
+        takers: What counts an event, by the event's name.
+        take_any: What counts every event, whatever its name.
+
     Args:
         meter: Where the instruments are made.
         known_models: The models that a tag may name; any other is `_OTHER`.
@@ -98,7 +102,7 @@ class ObserverMetrics:
             description=names.CIRCUIT_STATE.description,
         )
         self._compat = CompatMetrics(meter, series_limit, self._pending) if is_compatible else None
-        self._takers: dict[str, Callable[[RuntimeEvent], None]] = {
+        self.takers: dict[str, Callable[[RuntimeEvent], None]] = {
             catalogue.ROUTE_SELECTED.name: self._take_route,
             catalogue.RETRY_SCHEDULED.name: self._take_retry,
             catalogue.CIRCUIT_REJECTED.name: self._take_circuit_rejection,
@@ -107,14 +111,9 @@ class ObserverMetrics:
             catalogue.DLP_TOOL_RESULT_REJECTED.name: self._take_rejection,
             **dict.fromkeys(_STATE_AFTER, self._take_transition),
         }
-
-    def count(self, event: RuntimeEvent, name: str) -> None:
-        """Count an event, whether or not its operation is known."""
-        taker = self._takers.get(name)
-        if taker is not None:
-            taker(event)
-        if self._compat is not None:
-            self._compat.count(event)
+        self.take_any: Callable[[RuntimeEvent], None] | None = (
+            None if self._compat is None else self._compat.count
+        )
 
     def count_dropped(self, reason: str, amount: int = 1) -> None:
         """Count what is on no span."""

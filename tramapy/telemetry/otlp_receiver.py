@@ -135,6 +135,8 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    # the library's 5 makes a burst of exporters wait for a second, or be reset
+    request_queue_size = 2 * _MAX_CONNECTION_COUNT
 
     def __init__(self, address: tuple[str, int], signals: dict[str, _Signal], limit_bytes: int) -> None:
         self.signals = signals
