@@ -145,6 +145,14 @@ def _tool_result_rejected(attributes: Attributes) -> EventLine:
     return EventLine("│ ▒", f"DLP refuses a tool result: {attributes['reason_code']}", "bold magenta")
 
 
+def _content_unscanned(attributes: Attributes) -> EventLine:
+    return EventLine("│ ▒", f"passes uninspected: {attributes['reason_code']}", "magenta")
+
+
+def _response_refused(attributes: Attributes) -> EventLine:
+    return EventLine("│ ⊘", f"the model refuses: {attributes['reason_code']}", "yellow")
+
+
 def _usage_unavailable(attributes: Attributes) -> EventLine:
     return EventLine("│ Σ", f"{attributes['provider_id']} told no token counts", "yellow")
 
@@ -185,6 +193,8 @@ _LINES: Final[Mapping[str, Callable[[Attributes], EventLine]]] = {
     catalogue.DLP_REDACTED.name: _dlp_redacted,
     catalogue.DLP_INSPECTION_FAILED.name: _dlp_failed,
     catalogue.DLP_TOOL_RESULT_REJECTED.name: _tool_result_rejected,
+    catalogue.CONTENT_UNSCANNED.name: _content_unscanned,
+    catalogue.RESPONSE_REFUSED.name: _response_refused,
     catalogue.TOKEN_BUDGET_USAGE_UNAVAILABLE.name: _usage_unavailable,
     catalogue.TOKEN_BUDGET_SOFT_LIMIT_EXCEEDED.name: _soft_limit,
     catalogue.TOKEN_BUDGET_HARD_LIMIT_EXCEEDED.name: _hard_limit,
