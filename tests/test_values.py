@@ -7,7 +7,16 @@ from collections import OrderedDict
 
 import pytest
 
-from tramapy.values import described, shown
+from tramapy import (
+    ConfigurationError,
+    EngineEventObserver,
+    Message,
+    OperationCallContext,
+    OperationInterceptor,
+    Tramapy,
+)
+from tramapy.testing import ScriptedProvider
+from tramapy.values import described, misspelled, shown
 
 
 class Unit:
@@ -65,3 +74,43 @@ def test_a_value_is_described_without_an_article_to_choose(value: object, words:
 )
 def test_a_number_is_shown_in_figures_of_bounded_length(number: float, words: str) -> None:
     assert shown(number) == words
+
+
+class Slip(OperationInterceptor):
+    limit = 5
+
+    def intercept_requests(self, context: OperationCallContext, messages: list[Message]) -> list[Message]:
+        return messages
+
+
+class Helped(Slip):
+    def intercept_response(self, context: OperationCallContext, response: object) -> object:  # type: ignore[override]
+        return response
+
+
+class Quiet(OperationInterceptor):
+    def helper(self) -> None:
+        """Do nothing that is like a hook."""
+
+
+class Deaf(EngineEventObserver):
+    def on_engine_evnt(self, name: str, attributes: object) -> None:
+        raise AssertionError("never called")
+
+
+NAMES = ("intercept_request", "intercept_response")
+
+
+@pytest.mark.parametrize("hook", [OperationInterceptor(), Quiet(), Helped()])
+def test_a_hook_that_is_one_or_is_nothing_like_one_passes(hook: OperationInterceptor) -> None:
+    assert misspelled(hook, OperationInterceptor, *NAMES) is None
+
+
+def test_a_hook_that_nobody_would_call_is_refused() -> None:
+    provider = ScriptedProvider([])
+    with pytest.raises(
+        ConfigurationError, match=r"interceptors\[0\].*Slip.intercept_requests.*intercept_request\?"
+    ):
+        Tramapy({"p": provider}, interceptors=[Slip()])
+    with pytest.raises(ConfigurationError, match=r"event_observers\[0\].*on_engine_evnt.*on_engine_event\?"):
+        Tramapy({"p": provider}, event_observers=[Deaf()])

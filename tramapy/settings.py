@@ -31,7 +31,7 @@ from tramapy.messages import ToolDefinition
 from tramapy.resilience.breaker import CircuitBreaker, CircuitBreakerSettings
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy, RetryPolicySettings
-from tramapy.values import described
+from tramapy.values import described, misspelled
 
 if TYPE_CHECKING:
     from tramapy.dlp.vault import Vault
@@ -270,8 +270,14 @@ def _interceptors(port: Port, settings: PipelineSettings) -> tuple[OperationInte
                 f"{where} is {described(interceptor)}; derive a class from OperationInterceptor"
             )
         for hook in _unfolded(interceptor):
-            _refuse_unless_async(port, where, hook, "intercept_request", "intercept_response")
+            _refuse_unless_async(port, where, hook, *_INTERCEPTED)
+            wrong = misspelled(hook, OperationInterceptor, *_INTERCEPTED)
+            if wrong is not None:
+                raise ConfigurationError(f"{where}: {wrong}")
     return listed
+
+
+_INTERCEPTED = ("intercept_request", "intercept_response")
 
 
 def _unfolded(hook: object) -> Iterable[object]:

@@ -17,6 +17,7 @@ __all__ = [
     "exact_text",
     "instance",
     "listed",
+    "misspelled",
     "number",
     "optional_texts",
     "shown",
@@ -104,6 +105,32 @@ def described(value: object) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}, and no instance"
     return "a bare function" if inspect.isroutine(value) else f"of type {type(value).__name__}"
+
+
+def misspelled(hook: object, base: type[object], *names: str) -> str | None:
+    """Say which method of a hook is spelled almost like one of `names`, where it has none of these of its own.
+
+    It would never be called, and nobody would notice.
+    """
+    kind = type(hook)
+    if any(getattr(hook, name, None) is not None and _is_own(hook, base, name) for name in names):
+        return None
+    # here and not above: most hooks have one, and never pay for the import
+    import difflib
+
+    inherited = set(dir(base))
+    for method in dir(kind):
+        if method.startswith("_") or method in inherited or not callable(getattr(kind, method, None)):
+            continue
+        near = difflib.get_close_matches(method, names, n=1, cutoff=0.75)
+        if near:
+            return f"{kind.__name__}.{method} is never called; did you mean {near[0]}?"
+    return None
+
+
+def _is_own(hook: object, base: type[object], name: str) -> bool:
+    found: object = getattr(hook, name)
+    return getattr(found, "__func__", found) is not getattr(base, name, None)
 
 
 def shown(number: float) -> str:

@@ -12,6 +12,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.hooks.diagnostics import FailurePolicy, add_note_once, report_secondary_failure
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
 from tramapy.messages import ModelRequest, ModelResponse
+from tramapy.values import misspelled
 
 __all__ = ["AttemptContentObserver", "EngineEventObserver", "ObserverChain"]
 
@@ -211,6 +212,11 @@ def _sink(position: int, observer: EngineEventObserver) -> Callable[[RuntimeEven
         raise ConfigurationError(f"{where} is the class {observer.__name__}; pass an instance of it")
     refuse_async(where, observer, "on_engine_event", "on_runtime_event", "provider_call_scope")
     # an observer written without our base class may have the untyped form alone
+    wrong = misspelled(
+        observer, EngineEventObserver, "on_engine_event", "on_runtime_event", "provider_call_scope"
+    )
+    if wrong is not None:
+        raise ConfigurationError(f"{where}: {wrong}")
     typed: object = getattr(observer, "on_runtime_event", None)
     untyped: object = getattr(observer, "on_engine_event", None)
     if callable(typed):
