@@ -30,6 +30,7 @@ from tramapy import (
     ToolCall,
 )
 from tramapy.engine import reporting
+from tramapy.engine.native import NativeRejectionError
 
 BASE: reporting.Base = {"correlation_id": "c1", "provider_id": "p", "attempt": 0}
 MODEL = "m"
@@ -231,3 +232,8 @@ def test_a_response_model_that_could_be_text_is_unlabelled() -> None:
         BASE, MODEL, ModelResponse(model="a secret of mine"), duration_millis=1, first_chunk_millis=None
     )
     assert event.attribute("response_model") == "unlabelled"
+
+
+def test_a_refusal_in_a_vendors_format_has_the_name_of_its_kind() -> None:
+    error = NativeRejectionError("no", body="x")
+    assert reporting.startup_retry(BASE, error).attributes()["error_type"] == "ProviderError"

@@ -9,6 +9,7 @@ import functools
 import re
 from typing import TypeAlias
 
+from tramapy.engine.native import NativeRejectionError
 from tramapy.errors import (
     CircuitBreakerOpenError,
     ConfigurationError,
@@ -41,6 +42,11 @@ _KINDS: tuple[tuple[type[BaseException], str], ...] = (
 _USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
 UNREGISTERED_TOOL = "unregistered_tool"
 _SAFE_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+\-]{0,127}\Z")
+
+
+def _class_name(error: BaseException) -> str:
+    """Return the class of an error as its catcher knows it: a refusal in a vendor's format becomes the vendor's."""
+    return "ProviderError" if isinstance(error, NativeRejectionError) else type(error).__name__
 
 
 def failure_kind(error: BaseException) -> str:
@@ -93,7 +99,7 @@ def operation_completed(
         "duration_millis": duration_millis,
     }
     if error is not None:
-        attributes["error_type"] = type(error).__name__
+        attributes["error_type"] = _class_name(error)
         if outcome == "failed":
             attributes["failure_kind"] = failure_kind(error)
     return make_trusted_event(catalogue.OPERATION_COMPLETED, attributes)
@@ -173,7 +179,7 @@ def attempt_failed(
         **base,
         "effective_model": effective_model,
         "failure_kind": failure_kind(error),
-        "error_type": type(error).__name__,
+        "error_type": _class_name(error),
         "is_retryable": isinstance(error, ProviderError) and error.retryable,
         "duration_millis": duration_millis,
     }
@@ -216,7 +222,7 @@ def retry_scheduled(base: Base, retry_index: int, delay_s: float, delay_source: 
 
 
 def startup_retry(base: Base, error: BaseException) -> RuntimeEvent:
-    return make_trusted_event(catalogue.STREAMING_STARTUP_RETRY, {**base, "error_type": type(error).__name__})
+    return make_trusted_event(catalogue.STREAMING_STARTUP_RETRY, {**base, "error_type": _class_name(error)})
 
 
 def circuit_opened(base: Base) -> RuntimeEvent:
@@ -260,7 +266,7 @@ def dlp_inspection_failed(
 ) -> RuntimeEvent:
     attributes: Base = {**_dlp_base(base, context, tool_label), "reason_code": reason_code}
     if error is not None:
-        attributes["error_type"] = type(error).__name__
+        attributes["error_type"] = _class_name(error)
     return make_trusted_event(catalogue.DLP_INSPECTION_FAILED, attributes)
 
 
