@@ -134,29 +134,30 @@ class World:
         """The base URL of the vendor's client."""
         return server.base_url if self.vendor == "openai" else server.root_url
 
-    def use(
+    def use(self, answers: Iterable[ScriptedAnswer], step: Step, **options: Any) -> Any:
+        """Run a step with a client over a server that gives these answers; the options are those of `serve`."""
+        return self.run(lambda: self.serve(answers, step, **options))
+
+    async def serve(
         self,
         answers: Iterable[ScriptedAnswer],
         step: Step,
         *,
         client_options: dict[str, Any] | None = None,
+        server_class: type[ScriptedServer] = ScriptedServer,
         **settings: Any,
     ) -> Any:
-        """Run a step with a client over a server that gives these answers."""
-
-        async def main() -> Any:
-            with ScriptedServer(answers) as server:
-                bare = self.bare(self.url(server), **(client_options or {}))
-                if "tramapy" not in settings:
-                    settings.setdefault("clock", self.clock)
-                    settings["event_observers"] = [self.observer, *settings.get("event_observers", ())]
-                client = wrap(bare, **settings)
-                try:
-                    return await step(Use(bare, client, self, server))
-                finally:
-                    await go(bare.close())
-
-        return self.run(main)
+        """Do what `use` does, where a loop runs already."""
+        with server_class(answers) as server:
+            bare = self.bare(self.url(server), **(client_options or {}))
+            if "tramapy" not in settings:
+                settings.setdefault("clock", self.clock)
+                settings["event_observers"] = [self.observer, *settings.get("event_observers", ())]
+            client = wrap(bare, **settings)
+            try:
+                return await step(Use(bare, client, self, server))
+            finally:
+                await go(bare.close())
 
     def use_stub(
         self, answers: Iterable[httpx2.Response], step: Step, **settings: Any
