@@ -300,3 +300,15 @@ def test_threads_share_one_interceptor(backend):
 
 def _rules() -> list[DlpRule]:
     return [MAIL, SSN_RULE, rule_of(r"\bt\d+x+\b", "tail", "-")]
+
+
+def test_a_subclass_that_inspects_otherwise_is_asked_for_whole_texts() -> None:
+    class Stricter(RuleBasedDlpInterceptor):
+        def inspect(self, context, text):
+            raise DlpInspectionError("No")
+
+    class Alike(RuleBasedDlpInterceptor):
+        pass
+
+    assert Stricter(RuleBasedDlpConfiguration(rules=())).open_stream(context_of()) is None
+    assert Alike(RuleBasedDlpConfiguration(rules=())).open_stream(context_of()) is not None

@@ -106,6 +106,14 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
             raise text_too_long_error(self._max_text_length)
         return self._engine.inspect(context, text)
 
+    def __init_subclass__(cls, **options: object) -> None:
+        """Let a subclass that inspects in its own way be asked for whole texts alone."""
+        super().__init_subclass__(**options)
+        base = RuleBasedDlpInterceptor
+        if cls.inspect is not base.inspect and cls.open_stream is base.open_stream:
+            # otherwise a stream would pass by the subclass's rules
+            setattr(cls, "open_stream", _whole_texts_only)  # noqa: B010  # the type stays that of the base
+
     def open_stream(self, context: DlpContext) -> LimitedDlpStream:
         """Start an inspection that gives what `inspect` gives for the whole text, however it is split.
 
@@ -115,6 +123,10 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         if self.uses_placeholders:
             _require_vault(context)
         return LimitedDlpStream(self._engine.open_stream(context), self._max_text_length)
+
+
+def _whole_texts_only(interceptor: RuleBasedDlpInterceptor, context: DlpContext) -> None:
+    """Open no stream."""
 
 
 def _require_vault(context: DlpContext) -> None:
