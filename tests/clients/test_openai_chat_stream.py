@@ -471,6 +471,38 @@ def test_what_has_no_lane_is_refused(response: ModelResponse, words: str) -> Non
         end.lane_texts([response])
 
 
+@pytest.mark.parametrize("has_indexes", [True, False])
+def test_calls_that_are_taken_away_leave_the_events(has_indexes: bool) -> None:
+    def part(index: int, **function: object) -> dict[str, object]:
+        return call(index if has_indexes else None, **function)
+
+    natives, end = ended(
+        chunk(delta(tool_calls=[part(n, id=f"c{n}", name="f", arguments="{") for n in (0, 1)])),
+        chunk(delta(tool_calls=[part(1, arguments="}")])),
+        chunk(delta(tool_calls=[part(2, id="c2", name="f", arguments="{}")])),
+        chunk(delta(finish="tool_calls")),
+    )
+    kept = ToolCall(id="c1", name="f", arguments_json="{}")
+    lane = ChoiceLane("call", 0, 1, 1 if has_indexes else None)
+    assert end.lane_texts([ModelResponse(tool_calls=[kept])]) == {lane: "{}"}
+    frames = [native.frame() for native in natives]
+    deltas = [value["choices"][0]["delta"] for frame in frames[:2] for value in values_of(frame)]
+    moved = {"index": 0} if has_indexes else {}
+    assert deltas == [
+        {"tool_calls": [{**moved, "id": "c1", "function": {"name": "f", "arguments": "{"}}]},
+        {"tool_calls": [{**moved, "function": {"arguments": "}"}}]},
+    ]
+    assert frames[2] == b""
+    assert b"tool_calls" in frames[3]
+
+
+def test_calls_that_stay_leave_the_events_as_they_came() -> None:
+    event = chunk(delta(tool_calls=[call(0, id="c0", name="f", arguments="{}")]))
+    natives, end = ended(event)
+    end.lane_texts([ModelResponse(tool_calls=[ToolCall(id="c0", name="f", arguments_json="{}")])])
+    assert event.data in natives[0].frame()
+
+
 DELTA = fields(
     {},
     optional={

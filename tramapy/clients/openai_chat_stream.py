@@ -7,7 +7,14 @@ from typing import Final, cast
 
 from tramapy.clients.openai_calls import arguments_of
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, MESSAGE, REASONING_NAMES
-from tramapy.clients.openai_choice_events import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane, is_usual_head
+from tramapy.clients.openai_choice_events import (
+    CallPart,
+    Choice,
+    ChoiceEvent,
+    ChoiceFormat,
+    ChoiceLane,
+    is_usual_head,
+)
 from tramapy.clients.openai_content import text_in
 from tramapy.clients.plans import each, identifier, opaque, shown, word
 from tramapy.clients.rewriting import no_place
@@ -70,7 +77,7 @@ class _ChatFormat(ChoiceFormat):
             elif text is not None:
                 _take_odd_text(event, choice, native, kind, text)
         if fields.get("tool_calls"):
-            _take_calls(event, choice, native, fields["tool_calls"])
+            _take_calls(event, choice, native, fields)
         if "function_call" in fields:
             _take_function_call(event, choice, native, fields["function_call"])
         if "audio" in fields:
@@ -112,10 +119,15 @@ class _ChatFormat(ChoiceFormat):
         if reasoning is None and response.reasoning:
             raise no_place("a reasoning, where the model gave none")
         calls = [call for call in choice.calls if call.lane.kind == "call"]
-        if [(call.id, call.name) for call in calls] != [(call.id, call.name) for call in response.tool_calls]:
-            raise no_place("other tool calls than the model made, in a stream")
-        for call, said in zip(calls, response.tool_calls, strict=True):
-            texts[call.lane] = said.arguments_json
+        for call in calls:
+            call.is_gone = True
+        left = iter(calls)
+        for said in response.tool_calls:
+            kept = next((call for call in left if (call.id, call.name) == (said.id, said.name)), None)
+            if kept is None:
+                raise no_place("other tool calls than the model made, or in another order, in a stream")
+            kept.is_gone = False
+            texts[kept.lane] = said.arguments_json
         return texts
 
 
@@ -149,7 +161,10 @@ def _take_odd_text(
             event.add(choice.lane("content"), native, owner, "text", text, _LOCATIONS["content"])
 
 
-def _take_calls(event: ChoiceEvent, choice: Choice, native: dict[str, object], parts: object) -> None:
+def _take_calls(
+    event: ChoiceEvent, choice: Choice, native: dict[str, object], delta: dict[str, object]
+) -> None:
+    parts = delta["tool_calls"]
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in cast("list[object]", parts)):
         raise invalid_answer("has a tool call that is no object")
     for part in cast("list[dict[str, object]]", parts):
@@ -161,6 +176,7 @@ def _take_calls(event: ChoiceEvent, choice: Choice, native: dict[str, object], p
         call = choice.call(
             "custom" if is_custom else "call", count_of(part.get("index")), text_of(part.get("id"))
         )
+        event.call_parts.append(CallPart(choice, call, delta, part))
         call.name += text_of(owner.get("name")) or ""
         text = (text_of(owner.get("input")) or "") if is_custom else arguments_of(owner)
         event.add_held(call, native, owner, "input" if is_custom else "arguments", text)

@@ -13,7 +13,17 @@ from tramapy.messages import FinishReason, ModelResponse
 from tramapy.wire.rest import Plan
 from tramapy.wire.sse import SseEvent, sse_frame
 
-__all__ = ["HEAD", "USUAL", "Call", "Choice", "ChoiceEvent", "ChoiceFormat", "ChoiceLane", "is_usual_head"]
+__all__ = [
+    "HEAD",
+    "USUAL",
+    "Call",
+    "CallPart",
+    "Choice",
+    "ChoiceEvent",
+    "ChoiceFormat",
+    "ChoiceLane",
+    "is_usual_head",
+]
 
 HEAD: Final[tuple[str, ...]] = ("id", "object", "created", "model", "service_tier", "system_fingerprint")
 """What every event repeats; an event that is added says it too."""
@@ -82,13 +92,15 @@ class Choice:
 class Call:
     """A call as it comes in: an opening part with id and name, then pieces of the arguments."""
 
-    __slots__ = ("id", "is_told", "lane", "name")
+    __slots__ = ("id", "is_gone", "is_told", "lane", "name")
 
     def __init__(self, lane: ChoiceLane, call_id: str) -> None:
         self.lane: ChoiceLane = lane
         self.id: str = call_id
         self.name: str = ""
         self.is_told: bool = False
+        self.is_gone: bool = False
+        """Whether an interceptor took it away."""
 
 
 class ChoiceFormat(abc.ABC):
@@ -126,15 +138,32 @@ class ChoiceFormat(abc.ABC):
         """
 
 
+class CallPart(NamedTuple):
+    """A part of a call in an event.
+
+    Args:
+        choice: Whose call it is.
+        call: The call.
+        delta: Where the part stands, under `tool_calls`.
+        native: The part.
+    """
+
+    choice: Choice
+    call: Call
+    delta: dict[str, object]
+    native: dict[str, object]
+
+
 class ChoiceEvent(JsonEvent):
     """An event with choices."""
 
-    __slots__ = ("_format", "unscanned")
+    __slots__ = ("_format", "call_parts", "unscanned")
 
     def __init__(self, event: SseEvent, value: dict[str, object], format_: ChoiceFormat) -> None:
         super().__init__(event, value)
         self._format = format_
         self.unscanned: Sequence[str] = ()
+        self.call_parts: list[CallPart] = []
 
     @property
     def is_empty(self) -> bool:
@@ -173,11 +202,34 @@ class ChoiceEvent(JsonEvent):
             piece.tool_name = call.name or None
             self.pieces.append(piece)
 
+    def frame(self) -> bytes:
+        """Return it as it goes out, without the calls that are gone."""
+        parts, self.call_parts = self.call_parts, []
+        if parts and any(call.is_gone for part in parts for call in part.choice.calls):
+            for part in parts:
+                _keep_or_drop(part)
+            self.is_changed = True
+        return super().frame()
+
     def tail(self, lane: Lane, text: str) -> bytes:
         """Return an event with the rest of a lane."""
         value = {name: self.value[name] for name in HEAD if name in self.value}
         value["choices"] = [self._format.tail(cast("ChoiceLane", lane), text)]
         return sse_frame("", json_bytes(value))
+
+
+def _keep_or_drop(part: CallPart) -> None:
+    """Take a part of a call that is gone out of its event; the calls after it move up."""
+    if part.call.is_gone:
+        kept = [each for each in cast("list[object]", part.delta["tool_calls"]) if each is not part.native]
+        part.delta["tool_calls"] = kept
+        if not kept:
+            del part.delta["tool_calls"]
+        return
+    index = part.native.get("index")
+    if isinstance(index, int):
+        before = part.choice.calls[: part.call.lane.number]
+        part.native["index"] = index - sum(call.is_gone for call in before)
 
 
 def _says(value: object) -> bool:
