@@ -245,7 +245,7 @@ def test_nothing_is_left_of_what_is_cancelled_anywhere(name: str, call: Call, wa
 
 
 STREAM_COUNT = 1000
-PIECES = [f"piece{number} " for number in range(12)]
+PIECES = [f"piece{number} " for number in range(6)]
 
 
 class Source(httpx2.AsyncBaseTransport):
