@@ -267,6 +267,7 @@ async def check(
         if any(isinstance(answer, SlowAnswer) for answer in answers):
             options["timeout"] = httpx2.Timeout(None, read=0.05)  # after the request is out
         said = await said_by(use, call, is_stream=is_stream, options=options)
+        assert use.names[-1] == "operation.completed"
         for record in caplog.records:
             if record.name.startswith("tramapy"):
                 said += [record.getMessage(), repr(record.args), record.exc_info]
@@ -289,7 +290,7 @@ async def check(
 @pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize(
     ("world_name", "call"),
-    [(name, call) for name in ("sync", "asyncio") for call in CALLS] + [("trio", CHAT), ("trio", MESSAGES)],
+    [*(("sync", call) for call in CALLS), ("asyncio", CHAT), ("asyncio", EMBEDDINGS), ("trio", MESSAGES)],
     ids=str,
 )
 def test_no_planted_secret_comes_out(world_name: str, call: Call, is_stream: bool, caplog: Any) -> None:
