@@ -21,16 +21,13 @@ cancellation in between. To keep a reader open, pass one without a `close`.
 from __future__ import annotations
 
 import codecs
-import contextlib
 import inspect
 import types
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
     Awaitable,
     Callable,
-    Generator,
     Iterable,
     Iterator,
 )
@@ -264,7 +261,7 @@ class _Collected:
     __slots__ = ("_data", "limit_bytes", "read_bytes")
 
     def __init__(self, limit_bytes: int) -> None:
-        self._data = bytearray()
+        self._data: bytes | bytearray = b""
         self.limit_bytes = limit_bytes
         self.read_bytes = 0
 
@@ -279,9 +276,16 @@ class _Collected:
 
     def add(self, chunk: object) -> bool:
         """Take a chunk; return whether the limit is passed."""
+        if type(chunk) is bytes and not self._data and len(chunk) <= self.limit_bytes - self.read_bytes:
+            # most bodies come in one piece, which needs no copy
+            self._data = chunk
+            self.read_bytes += len(chunk)
+            return False
         if not isinstance(chunk, (bytes, bytearray, memoryview)):
             raise TypeError(f"the source gave {type(chunk).__name__}, not bytes; open it in binary mode")
         view = memoryview(cast("bytes | bytearray | memoryview[int]", chunk)).cast("B")
+        if type(self._data) is bytes:
+            self._data = bytearray(self._data)
         self._data += view[: self.limit_bytes - min(self.read_bytes, self.limit_bytes)]
         self.read_bytes += view.nbytes
         return self.is_over
@@ -292,24 +296,32 @@ class _Collected:
 
 def _collect(source: ByteSource, limit_bytes: int) -> _Collected:
     collected = _Collected(limit_bytes)
-    with _closing(source):
+    try:
         chunks = _chunks(source, collected)
-        # before the source: some libraries refuse to close a response under a running iterator
-        with _closing(chunks):
+        try:
             for chunk in chunks:
                 if collected.add(chunk):
                     break
+        finally:
+            # before the source: some libraries refuse to close a response under a running iterator
+            _close(chunks)
+    finally:
+        _close(source)
     return collected
 
 
 async def _acollect(source: AsyncByteSource, limit_bytes: int) -> _Collected:
     collected = _Collected(limit_bytes)
-    async with _aclosing(source):
+    try:
         chunks = _achunks(source, collected)
-        async with _aclosing(chunks):
+        try:
             async for chunk in chunks:
                 if collected.add(chunk):
                     break
+        finally:
+            await _aclose(chunks)
+    finally:
+        await _aclose(source)
     return collected
 
 
@@ -357,25 +369,20 @@ async def _aread_chunks(reader: AsyncByteReader, collected: _Collected) -> Async
             return
 
 
-@contextlib.contextmanager
-def _closing(source: object) -> Generator[None, None, None]:
-    try:
-        yield
-    finally:
-        close = cast("Callable[[], object] | None", getattr(source, "close", None))
-        if close is not None:
-            close()
+def _close(source: object) -> None:
+    close: Callable[[], object] | None = getattr(source, "close", None)
+    if close is not None:
+        close()
 
 
-@contextlib.asynccontextmanager
-async def _aclosing(source: object) -> AsyncGenerator[None, None]:
-    try:
-        yield
-    finally:
-        close = cast("Callable[[], object] | None", getattr(source, "aclose", getattr(source, "close", None)))
-        pending = None if close is None else close()
-        if inspect.isawaitable(pending):
-            await pending
+async def _aclose(source: object) -> None:
+    if isinstance(source, types.AsyncGeneratorType):
+        await source.aclose()
+        return
+    close: Callable[[], object] | None = getattr(source, "aclose", getattr(source, "close", None))
+    pending = None if close is None else close()
+    if inspect.isawaitable(pending):
+        await pending
 
 
 def _encoding_of(source: object) -> str:

@@ -163,6 +163,8 @@ class Nested:
     def __init__(self, *, ready_count: int | None) -> None:
         self.ready_count = ready_count
         self.has_inner_ended = False
+        self.is_stream_consumed = False
+        self.headers = {"content-encoding": "gzip"}
 
     async def aiter_bytes(self) -> AsyncGenerator[bytes, None]:
         async for piece in self._inner():

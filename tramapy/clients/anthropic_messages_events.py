@@ -204,7 +204,7 @@ class MessageEvent(JsonEvent):
         index: Of its block; None for one that is of no block.
     """
 
-    __slots__ = ("_index", "_message", "piece_place", "unscanned")
+    __slots__ = ("_index", "_message", "piece_place")
 
     def __init__(
         self, event: SseEvent, value: dict[str, object], message: StreamedMessage, index: int | None
@@ -212,7 +212,6 @@ class MessageEvent(JsonEvent):
         super().__init__(event, value)
         self._message = message
         self._index = index
-        self.unscanned: Sequence[str] = ()
         self.piece_place: tuple[dict[str, object], str] | None = None
         """Where the text stands that is all that the event says."""
 

@@ -92,7 +92,7 @@ class MessagesStream(StreamDecoder):
     def _take(self, event: SseEvent) -> Sequence[NativeEvent]:
         if event.name not in EVENTS and not _is_word(event.name):
             event = SseEvent(name="", data=event.data)
-        value = cast("dict[str, object]", parse_object(event.data))
+        value = parse_object(event.data)
         kind = value.get("type")
         kind = kind if isinstance(kind, str) else event.name
         if kind == "content_block_delta" and self._waiting is None and event.name != "error":

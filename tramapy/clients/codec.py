@@ -123,8 +123,8 @@ class Codec(Protocol):
         ...
 
 
-# kept, for json.dumps makes an encoder for each call
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# kept, for json.dumps makes an encoder for each call; what was JSON holds itself nowhere
+_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def dumps(value: object) -> str:

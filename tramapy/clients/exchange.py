@@ -22,8 +22,8 @@ from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, 
 from tramapy.engine.routing import BoundProvider
 from tramapy.errors import ProviderError, ProviderFailureCode
 from tramapy.messages import ModelRequest
-from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of
-from tramapy.wire.json_values import invalid_answer, mapping_of
+from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of, body_of
+from tramapy.wire.json_values import invalid_answer, mapping_of, parse
 from tramapy.wire.rejection import Rejection, rejection_error, rejection_in, rejection_under
 from tramapy.wire.sse import SseDecoder
 from tramapy.wire.step_timer import StepTimer
@@ -209,7 +209,7 @@ class Exchange(_BaseExchange):
         try:
             self._require_success(response, head)
             data = read_bounded_bytes(
-                timer.watch(response.iter_bytes()), self._limit_bytes, source_name=_ANSWER
+                timer.watch(body_of(response)), self._limit_bytes, source_name=_ANSWER
             )
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
@@ -234,8 +234,8 @@ class Exchange(_BaseExchange):
             head = call.head = Head.of(response)
             self._require_success(response, head)
             if not _is_event_stream(head):
-                self._no_stream(head, read_bounded_bytes(response.iter_bytes(), self._limit_bytes))
-            with contextlib.closing(timer.watch(response.iter_bytes())) as chunks:
+                self._no_stream(head, read_bounded_bytes(body_of(response), self._limit_bytes))
+            with contextlib.closing(timer.watch(body_of(response))) as chunks:
                 for chunk in chunks:
                     for event in reader.feed(chunk):
                         yield event
@@ -438,7 +438,7 @@ def _is_event_stream(head: Head) -> bool:
 def _json(data: bytes) -> object:
     parsed: object = None
     try:
-        parsed = json.loads(data)
+        parsed = parse(data)
     except (ValueError, RecursionError):
         is_json = False
     else:

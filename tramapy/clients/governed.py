@@ -38,7 +38,7 @@ from tramapy.engine.stream import EngineStream
 from tramapy.errors import ConfigurationError
 from tramapy.runtime import detached, run_sync
 from tramapy.wire.http_library import AsyncHttpClient, HttpClient, HttpLibrary
-from tramapy.wire.json_values import mapping_of, text_of
+from tramapy.wire.json_values import mapping_of, parse, text_of
 from tramapy.wire.sse import sse_frame
 
 __all__ = ["AsyncGovernor", "Governor", "GovernorSettings", "agoverned_client", "governed_client"]
@@ -463,7 +463,7 @@ def _body_of(request: HttpRequest) -> Mapping[str, object] | None:
         return {}
     parsed: object = None
     try:
-        parsed = json.loads(content)
+        parsed = parse(content)
     except (ValueError, RecursionError):
         return None
     return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else None

@@ -13,7 +13,7 @@ from tramapy.clients.openai_choice_events import (
     ChoiceEvent,
     ChoiceFormat,
     ChoiceLane,
-    is_usual_head,
+    is_usual_choice,
 )
 from tramapy.clients.openai_content import text_in
 from tramapy.clients.plans import each, identifier, opaque, shown, word
@@ -54,13 +54,10 @@ class _ChatFormat(ChoiceFormat):
     plan: Plan = _PLAN
 
     def is_usual(self, native: Mapping[str, object]) -> bool:
-        for name, item in native.items():
-            if name == "delta":
-                if not isinstance(item, dict) or not _is_usual_delta(cast("dict[str, object]", item)):
-                    return False
-            elif not is_usual_head(name, item):
-                return False
-        return True
+        delta = native.get("delta")
+        if not isinstance(delta, dict) or not _is_usual_delta(cast("dict[str, object]", delta)):
+            return False
+        return is_usual_choice(native, "delta")
 
     def take(self, event: ChoiceEvent, choice: Choice, native: dict[str, object]) -> None:
         delta = native.get("delta")

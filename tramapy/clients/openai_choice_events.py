@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, cast
 
 from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, json_bytes
@@ -22,7 +22,7 @@ __all__ = [
     "ChoiceEvent",
     "ChoiceFormat",
     "ChoiceLane",
-    "is_usual_head",
+    "is_usual_choice",
 ]
 
 HEAD: Final[tuple[str, ...]] = ("id", "object", "created", "model", "service_tier", "system_fingerprint")
@@ -157,12 +157,11 @@ class CallPart(NamedTuple):
 class ChoiceEvent(JsonEvent):
     """An event with choices."""
 
-    __slots__ = ("_format", "call_parts", "unscanned")
+    __slots__ = ("_format", "call_parts")
 
     def __init__(self, event: SseEvent, value: dict[str, object], format_: ChoiceFormat) -> None:
         super().__init__(event, value)
         self._format = format_
-        self.unscanned: Sequence[str] = ()
         self.call_parts: list[CallPart] = []
 
     @property
@@ -281,10 +280,17 @@ def _drop_logprobs(choice: dict[str, object]) -> None:
         choice["logprobs"] = None
 
 
-def is_usual_head(name: str, item: object) -> bool:
-    """Tell whether a field of a choice, beside its text, is one that the plan covers."""
-    if name == "index":
-        return not isinstance(item, (dict, list))
-    if name == "logprobs":
-        return item is None or isinstance(item, dict)
-    return item is None or (name == "finish_reason" and item in _FINISH_REASONS)
+def is_usual_choice(native: Mapping[str, object], text_name: str) -> bool:
+    """Tell whether all fields of a choice, beside the one with its text, are such as the plan covers."""
+    for name, item in native.items():
+        if name == text_name:
+            continue
+        if name == "finish_reason":
+            is_covered = item is None or item in _FINISH_REASONS
+        elif name == "logprobs":
+            is_covered = item is None or isinstance(item, dict)
+        else:
+            is_covered = name == "index" and not isinstance(item, (dict, list))
+        if not is_covered:
+            return False
+    return True

@@ -52,15 +52,16 @@ class ChoiceDecoder(StreamDecoder):
         if event.data.startswith(_END_MARK):
             self.is_ended: bool = True
             return (*self._let_go(), _ChoiceEnd(self, event, None))
-        value = cast("dict[str, object]", parse_object(event.data))
+        value = parse_object(event.data)
         raise_error_event(event, value)
         if value.get("id"):
             self.head = value
         parts = _parts_of(value)
         taken = read_answer(lambda: [self._take(event, part) for part in parts])
-        if len(taken) > 1:
-            for part in taken:
-                part.is_changed = True
+        if len(taken) == 1:
+            return self._follow(taken[0])
+        for part in taken:
+            part.is_changed = True
         return [ready for part in taken for ready in self._follow(part)]
 
     def finish(self) -> NativeEnd:
@@ -94,6 +95,8 @@ class ChoiceDecoder(StreamDecoder):
     def _follow(self, event: ChoiceEvent) -> tuple[ChoiceEvent, ...]:
         """Return the event that waited and this one, unless it has to wait itself."""
         held = self._held
+        if held is None and not event.ends:
+            return (event,)
         if held is not None:
             lanes = [*(piece.lane for piece in event.pieces), event.opens]
             goes_on = {lane.choice for lane in lanes if isinstance(lane, ChoiceLane)}
@@ -183,8 +186,10 @@ class _ChoiceEnd(ChoiceEvent, NativeEnd):
 def _is_usual_head(value: Mapping[str, object]) -> bool:
     """Tell whether a plan would find nothing beside the choices; it takes three times as long to tell itself."""
     for name, item in value.items():
-        is_covered = item is None or name == "choices" or name in USUAL
-        if not is_covered or (isinstance(item, (dict, list)) and name != "choices"):
+        if name in USUAL:
+            if isinstance(item, (dict, list)):
+                return False
+        elif name != "choices" and (name != "usage" or item is not None):
             return False
     return value.get("service_tier") in _TIERS
 
@@ -209,8 +214,10 @@ def _may_open(delta: Mapping[str, object]) -> bool:
 def _natives(choices: object) -> list[dict[str, object]]:
     if choices is None:
         return []
-    if not isinstance(choices, list) or not all(
-        isinstance(choice, dict) for choice in cast("list[object]", choices)
-    ):
+    if not isinstance(choices, list):
         raise invalid_answer("has choices that are no objects")
-    return cast("list[dict[str, object]]", choices)
+    natives = cast("list[dict[str, object]]", choices)
+    for native in natives:
+        if type(native) is not dict:  # pyright: ignore[reportUnnecessaryComparison]
+            raise invalid_answer("has choices that are no objects")
+    return natives

@@ -8,7 +8,7 @@ from typing import Final
 from tramapy.clients.codec import StreamDecoder, WireAnswer, WireRequest, merged_text, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, choices_of, object_of
-from tramapy.clients.openai_choice_events import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane, is_usual_head
+from tramapy.clients.openai_choice_events import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane, is_usual_choice
 from tramapy.clients.openai_choices import ChoiceDecoder
 from tramapy.clients.plans import each, numbers, opaque, shown, word
 from tramapy.clients.refusals import raise_rejection
@@ -126,7 +126,7 @@ class _CompletionsFormat(ChoiceFormat):
         self.plan = _COMPLETIONS
 
     def is_usual(self, native: Mapping[str, object]) -> bool:
-        return all(name == "text" or is_usual_head(name, item) for name, item in native.items())
+        return is_usual_choice(native, "text")
 
     def take(self, event: ChoiceEvent, choice: Choice, native: dict[str, object]) -> None:
         text = _text_in(native)

@@ -90,7 +90,7 @@ class ResponsesStreamDecoder(StreamDecoder):
             return ()
         if event.data.startswith(_END_MARK):
             raise _cut()
-        value = cast("dict[str, object]", parse_object(event.data))
+        value = parse_object(event.data)
         kind = value.get("type")
         if value.get("error") or kind in (_FAILED, "error") or event.name == "error":
             self._refuse_error(event, value)

@@ -120,19 +120,20 @@ class NativeStreamAttempt(StreamAttempt):
             raise self._unusable(event)
         if event.unscanned:
             self._report_unscanned(event)
+        end = event if isinstance(event, NativeEnd) else None
         if self._way is Way.BUFFER:
             await self._keep(event)
-            return await self._complete_buffered(event, ready) if isinstance(event, NativeEnd) else None
-        if isinstance(event, NativeEnd):
-            event.ends.extend(self._open_lanes(event.ends))
+            return None if end is None else await self._complete_buffered(end, ready)
+        if end is not None:
+            end.ends.extend(self._open_lanes(end.ends))
         if self._way is Way.PASS and self._restoring is None:
             self._pass_on(event, ready)
         else:
             await self._take(event, ready)
-        if not isinstance(event, NativeEnd):
+        if end is None:
             return None
         ready.extend(self._opening)
-        responses = await conclude_all(self._attempt, event.responses(self._sanitized_of))
+        responses = await conclude_all(self._attempt, end.responses(self._sanitized_of))
         return responses[0]
 
     def _choose_way(self) -> Way:
@@ -276,9 +277,10 @@ class NativeStreamAttempt(StreamAttempt):
         if is_opening and not self._is_begun:
             self._opening.append(frame)
             return
-        self._is_begun = True
-        ready.extend(self._opening)
-        self._opening.clear()
+        if not self._is_begun:
+            self._is_begun = True
+            ready.extend(self._opening)
+            self._opening.clear()
         ready.append(frame)
 
     def _sanitized_of(self, lane: Lane) -> str:

@@ -188,16 +188,20 @@ class StreamAttempt:
     async def _pull(self) -> object:
         """Return the provider's next piece, within the limits that hold for it."""
         attempt, source = self._attempt, self._source
-        port, timeout_s = attempt.pipeline.port, attempt.operation.timeout_s
+        pipeline, timeout_s = attempt.pipeline, attempt.operation.timeout_s
+        port = pipeline.port
         check_deadline(attempt.operation)
         is_first = attempt.first_chunk_s is None
-        asked_s = port.now_s()
+        asked_s = 0.0 if timeout_s is None and self._first_limit_s is None else port.now_s()
         # Later pieces get no scope of their own: it would cost more than everything else done for them.
         limit = max(self._first_by_s - asked_s, 0.0) if is_first and self._first_limit_s is not None else None
         failure: Exception | None = None
         chunk: object = None
         try:
-            chunk = await self._within_scope(lambda: port.next_chunk(source, limit))
+            if pipeline.observers.has_scopes:
+                chunk = await self._within_scope(lambda: port.next_chunk(source, limit))
+            else:
+                chunk = await port.next_chunk(source, limit)
         except Exception as error:
             failure = error
         if failure is not None:

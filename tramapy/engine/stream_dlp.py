@@ -85,8 +85,14 @@ class InspectedText:
                 audit emitter failed; nothing more may be released.
         """
         self._raw.append(text)
-        stream = self._stream
-        released = _guarded(self._attempt, self._context, "feed", lambda: _text(stream.feed(text)))
+        failure: Exception | None = None
+        released = ""
+        try:
+            released = _text(self._stream.feed(text))
+        except Exception as error:
+            failure = error
+        if failure is not None:
+            raise inspection_error(self._attempt, self._context, "feed", failure) from None
         if self._is_aligned:
             # The common case costs one comparison: what comes out is what went in, so there is nothing to audit.
             pending = self._pending + text
@@ -139,6 +145,8 @@ class InspectedText:
 
 def _text(released: object) -> str:
     """Return what a DLP stream released; an awaitable is closed, since nobody will await it."""
+    if type(released) is str:
+        return released
     if isinstance(released, str):
         return exact_text(released)
     close = getattr(released, "close", None)

@@ -21,6 +21,7 @@ __all__ = [
     "HttpResponse",
     "abody_of",
     "abound_rejections",
+    "body_of",
     "bound_rejections",
     "headers_beside_body",
     "library_of",
@@ -54,8 +55,17 @@ class HttpResponse(Protocol):
         """By name, in any case."""
         ...
 
+    @property
+    def is_stream_consumed(self) -> bool:
+        """Whether the body was read before."""
+        ...
+
     def iter_bytes(self) -> Generator[bytes, None, None]:
         """Give the decompressed body."""
+        ...
+
+    def iter_raw(self) -> Generator[bytes, None, None]:
+        """Give the body as it came."""
         ...
 
 
@@ -74,8 +84,17 @@ class AsyncHttpResponse(Protocol):
         """By name, in any case."""
         ...
 
+    @property
+    def is_stream_consumed(self) -> bool:
+        """Whether the body was read before."""
+        ...
+
     def aiter_bytes(self) -> AsyncGenerator[bytes, None]:
         """Give the decompressed body."""
+        ...
+
+    def aiter_raw(self) -> AsyncGenerator[bytes, None]:
+        """Give the body as it came."""
         ...
 
 
@@ -136,6 +155,16 @@ def headers_beside_body(response: Any) -> list[tuple[bytes, bytes]]:
     return [(name, value) for name, value in response.headers.raw if name.lower() not in _BODY_HEADERS]
 
 
+def body_of(response: HttpResponse) -> Generator[bytes, None, None]:
+    """Give the decompressed body; one that is not compressed passes by the library's decoders."""
+    return response.iter_bytes() if _needs_decoding(response) else response.iter_raw()
+
+
+def _needs_decoding(response: HttpResponse | AsyncHttpResponse) -> bool:
+    # a body that was read before, by a hook, is there decoded alone
+    return response.is_stream_consumed or "content-encoding" in response.headers
+
+
 async def abody_of(response: AsyncHttpResponse) -> AsyncGenerator[bytes, None]:
     """Give the decompressed body; left early, it ends the library's own generators with it.
 
@@ -143,17 +172,20 @@ async def abody_of(response: AsyncHttpResponse) -> AsyncGenerator[bytes, None]:
     the event loop to find: a warning on trio, a task at a bad time on asyncio. A read that is cancelled ends
     each of them in turn.
     """
-    chunks = response.aiter_bytes()
+    chunks = response.aiter_bytes() if _needs_decoding(response) else response.aiter_raw()
+    is_at_end = False
     try:
         async for chunk in chunks:
             yield chunk
+        is_at_end = True
     finally:
-        with anyio.CancelScope() as scope, contextlib.suppress(Exception):
-            scope.cancel()
-            # pieces that are decoded already come without a read
-            for _ in range(_MAX_READY_PIECES):
-                await anext(chunks)
-        await chunks.aclose()
+        if not is_at_end:
+            with anyio.CancelScope() as scope, contextlib.suppress(Exception):
+                scope.cancel()
+                # pieces that are decoded already come without a read
+                for _ in range(_MAX_READY_PIECES):
+                    await anext(chunks)
+            await chunks.aclose()
 
 
 def bound_rejections(source: HttpClient) -> HttpClient:

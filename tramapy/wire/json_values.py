@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, cast
 
@@ -18,22 +18,40 @@ __all__ = [
     "mapping_of",
     "mappings_of",
     "objects_of",
+    "parse",
     "parse_object",
     "required_text",
     "text_of",
 ]
 
+_raw_decode: Final[Callable[[str], tuple[object, int]]] = json.JSONDecoder().raw_decode
+
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
 
 
-def parse_object(data: bytes) -> Mapping[str, object]:
+def parse(data: bytes) -> object:
+    """Do what `json.loads` does, in two thirds of its time for JSON without blanks around it.
+
+    Raises:
+        ValueError: It is no JSON.
+        RecursionError: It nests too deeply.
+    """
+    try:
+        text = data.decode()
+        value, end = _raw_decode(text)
+    except ValueError:
+        return json.loads(data)  # another encoding, blanks before it, or no JSON
+    return value if end == len(text) else json.loads(data)
+
+
+def parse_object(data: bytes) -> dict[str, object]:
     """Parse a JSON object.
 
     Raises:
         ProviderError: It is none; not retryable, and counted by the breaker.
     """
     try:
-        parsed: object = json.loads(data)
+        parsed = parse(data)
     except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tramapy.errors import ResponseTooLargeError
 
@@ -12,8 +12,7 @@ __all__ = ["SseDecoder", "SseEvent", "sse_frame"]
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SseEvent:
+class SseEvent(NamedTuple):
     """One event.
 
     Args:
@@ -60,7 +59,7 @@ class SseDecoder:
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
         self._line = bytearray()
-        self._data = bytearray()
+        self._data: bytes | bytearray = b""
         self._has_data = False
         self._name = b""
         self._held_bytes = 0
@@ -76,29 +75,32 @@ class SseDecoder:
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
             self._after_cr = False
+        if chunk:
+            self._after_cr = chunk.endswith(b"\r")
         for piece in chunk.splitlines(keepends=True):
-            content = piece.rstrip(b"\r\n")
-            self._hold(content)
-            if len(content) < len(piece):
-                event = self._end_line()
-                if event is not None:
-                    yield event
-            self._after_cr = piece.endswith(b"\r")
+            line = piece.rstrip(b"\r\n")
+            self._held_bytes += len(line)
+            if self._held_bytes > self._limit_bytes:
+                raise self._too_large()
+            if len(line) == len(piece):
+                self._line += line  # it goes on in the next chunk
+                return
+            if self._line:
+                line = bytes(self._line + line)
+                self._line.clear()
+            event = self._end_line(line)
+            if event is not None:
+                yield event
 
-    def _hold(self, content: bytes) -> None:
-        self._line += content
-        self._held_bytes += len(content)
-        if self._held_bytes > self._limit_bytes:
-            raise ResponseTooLargeError(
-                f"An event of the provider's stream has {self._held_bytes:_} bytes or more; the limit is "
-                f"{self._limit_bytes:_}. Ask for less, or raise limit_bytes.",
-                limit_bytes=self._limit_bytes,
-                read_bytes=self._held_bytes,
-            )
+    def _too_large(self) -> ResponseTooLargeError:
+        return ResponseTooLargeError(
+            f"An event of the provider's stream has {self._held_bytes:_} bytes or more; the limit is "
+            f"{self._limit_bytes:_}. Ask for less, or raise limit_bytes.",
+            limit_bytes=self._limit_bytes,
+            read_bytes=self._held_bytes,
+        )
 
-    def _end_line(self) -> SseEvent | None:
-        line = bytes(self._line)
-        self._line.clear()
+    def _end_line(self, line: bytes) -> SseEvent | None:
         if self._is_first_line:
             self._is_first_line = False
             line = line.removeprefix(_BYTE_ORDER_MARK)
@@ -107,8 +109,13 @@ class SseDecoder:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._data += b"\n" + value if self._has_data else value
-            self._has_data = True
+            if self._has_data:
+                if type(self._data) is bytes:
+                    self._data = bytearray(self._data)
+                self._data += b"\n" + value
+            else:
+                self._data = value  # nearly always the only line
+                self._has_data = True
         elif name == b"event":
             self._name = value
         else:
@@ -117,10 +124,12 @@ class SseDecoder:
         return None
 
     def _end_event(self) -> SseEvent | None:
-        event = SseEvent(name=self._name.decode("utf-8", "replace"), data=bytes(self._data))
-        has_data = self._has_data
-        self._data.clear()
+        event: SseEvent | None = None
+        if self._has_data:
+            name = self._name.decode("utf-8", "replace") if self._name else ""
+            event = SseEvent(name, bytes(self._data))
+        self._data = b""
         self._has_data = False
         self._name = b""
         self._held_bytes = 0
-        return event if has_data else None
+        return event

@@ -25,7 +25,8 @@ class StepTimer:
 
     def restart(self) -> None:
         """Begin the next step."""
-        self._started_s = self._now_s()
+        if self._timeout_s is not None:
+            self._started_s = self._now_s()
 
     def watch(self, chunks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Give chunks while there is time.
