@@ -16,6 +16,7 @@ from tramapy.clients.anthropic_messages_blocks import (
 )
 from tramapy.clients.anthropic_messages_plan import ANSWER, is_call
 from tramapy.clients.codec import WireAnswer, dumps, merged_text, rest_text
+from tramapy.clients.message_drafts import text_response
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.refusals import native_rejection
 from tramapy.clients.rewriting import no_place, placed_calls
@@ -69,18 +70,19 @@ class MessagesAnswer(WireAnswer):
         texts = [self._text(position, "text") for position in self._texts]
         thoughts = [self._text(position, "thinking") for position in self._thoughts]
         self.unscanned: tuple[str, ...] = tuple(sorted(unscanned))
-        self.responses: tuple[ModelResponse, ...] = (
-            ModelResponse(
-                content="".join(texts),
-                tool_calls=tuple([call_of(mapping_of(self._blocks[position])) for position in self._calls]),
-                refusal=refusal_of(body.get("stop_details")),
-                reasoning=thoughts[0] if thoughts else None,
-                usage=messages_usage(body.get("usage")),
-                model=text_of(body.get("model")),
-                finish_reason=messages_finish_reason(body.get("stop_reason")),
-                response_id=text_of(body.get("id")),
-            ),
+        response = text_response(
+            "".join(texts),
+            refusal=refusal_of(body.get("stop_details")),
+            reasoning=thoughts[0] if thoughts else None,
+            usage=messages_usage(body.get("usage")),
+            model=text_of(body.get("model")),
+            finish_reason=messages_finish_reason(body.get("stop_reason")),
+            response_id=text_of(body.get("id")),
         )
+        if self._calls:
+            calls = tuple([call_of(mapping_of(self._blocks[position])) for position in self._calls])
+            response = response.replace(tool_calls=calls)
+        self.responses: tuple[ModelResponse, ...] = (response,)
         location = DlpContentLocation.MODEL_RESPONSE_REASONING
         self.texts: tuple[NativeText, ...] = tuple(
             [NativeText(thought, location) for thought in thoughts[1:]]

@@ -19,6 +19,7 @@ from tramapy.clients.anthropic_messages_blocks import (
 )
 from tramapy.clients.anthropic_messages_plan import ROLES, is_call, is_result
 from tramapy.clients.anthropic_messages_writing import SYSTEM, Place, Placed, Writing
+from tramapy.clients.message_drafts import text_message
 from tramapy.clients.rewriting import Origin
 from tramapy.messages import ContentPart, Message, MessageRole, ToolCall
 from tramapy.wire.json_values import mapping_of
@@ -77,7 +78,7 @@ class Conversation:
 
     def _read_content(self, turn: int, role: MessageRole, content: str | list[object]) -> None:
         if isinstance(content, str):
-            self._show(Place(turn, 0, 0, Message(role=role, content=content, origin=self._origin())))
+            self._show(Place(turn, 0, 0, text_message(role, content, self._origin())))
             return
         blocks = [mapping_of(block) for block in content]
         start = 0

@@ -300,7 +300,7 @@ _CONTAINER: Final[Plan] = {
 
 
 def _container(value: object) -> Plan:
-    return _CONTAINER if isinstance(value, dict) else opaque(value)
+    return _CONTAINER if isinstance(value, dict) else opaque
 
 
 REQUEST: Final[Plan] = {

@@ -208,9 +208,7 @@ class Exchange(_BaseExchange):
             return PassedAnswer(response, is_strict=call.is_strict)
         try:
             self._require_success(response, head)
-            data = read_bounded_bytes(
-                timer.watch(body_of(response)), self._limit_bytes, source_name=_ANSWER
-            )
+            data = read_bounded_bytes(timer.watch(body_of(response)), self._limit_bytes, source_name=_ANSWER)
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:

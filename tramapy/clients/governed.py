@@ -6,7 +6,6 @@ the vendor's own format, or an error. Retries, fallbacks and DLP have happened b
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import sys
@@ -168,8 +167,8 @@ class _BaseGovernor:
     def _rejected(self, error: NativeRejectionError, call: HttpCall, started_s: float) -> HttpResponse:
         """Return a refusal as a response, of which the SDK makes its own error."""
         head = call.head or _NO_HEAD
-        known = dataclasses.replace(
-            head, status=error.status_code or 500, headers=list(error.headers) or head.headers, extensions={}
+        known = head._replace(
+            status=error.status_code or 500, headers=list(error.headers) or head.headers, extensions={}
         )
         return whole_response(
             self.settings.library,
@@ -302,10 +301,6 @@ class _BaseFrames:
         self._stream = None if first is None else stream
         self._first = first
 
-    def _take_first(self) -> bytes | None:
-        first, self._first = self._first, None
-        return first
-
     def __del__(self) -> None:
         stream = getattr(self, "_stream", None)
         if stream is not None:
@@ -317,8 +312,9 @@ class _Frames(_BaseFrames):
         return self
 
     def __next__(self) -> bytes:
-        first = self._take_first()
+        first = self._first
         if first is not None:
+            self._first = None
             return first
         stream = self._stream
         if stream is None:
@@ -335,7 +331,7 @@ class _Frames(_BaseFrames):
             if frame is None:
                 self._stream = None
                 raise StopIteration
-            return cast("bytes", frame)
+            return frame  # type: ignore[no-any-return]  # a cast would cost 0.1 µs a chunk
         self._stream = None
         try:
             raise failure
@@ -355,8 +351,9 @@ class _AsyncFrames(_BaseFrames):
         return self
 
     async def __anext__(self) -> bytes:
-        first = self._take_first()
+        first = self._first
         if first is not None:
+            self._first = None
             return first
         stream = self._stream
         if stream is None:
@@ -373,7 +370,7 @@ class _AsyncFrames(_BaseFrames):
             if frame is None:
                 self._stream = None
                 raise StopAsyncIteration
-            return cast("bytes", frame)
+            return frame  # type: ignore[no-any-return]  # a cast would cost 0.1 µs a chunk
         self._stream = None
         try:
             raise failure

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tramapy.clients.remembered import remembered
 from tramapy.wire.http_library import HttpLibrary, headers_beside_body
@@ -35,8 +34,7 @@ _TIMEOUTS: Final = ("connect", "read", "write", "pool")
 _EXTENSIONS: Final = ("http_version", "reason_phrase")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Head:
+class Head(NamedTuple):
     """What is kept of a provider's response beside its body.
 
     Args:
@@ -52,6 +50,9 @@ class Head:
     content_type: str
     extensions: Mapping[str, Any]
     history: list[HttpResponse]
+
+    def __repr__(self) -> str:
+        return f"Head({self.status})"
 
     @classmethod
     def of(cls, response: HttpResponse) -> Head:

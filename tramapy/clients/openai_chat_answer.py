@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from tramapy.clients.codec import WireAnswer, merged_text, rest_text
+from tramapy.clients.message_drafts import text_response
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_calls import FUNCTION_CALL, answer_calls_plan, read_calls, written_calls
+from tramapy.clients.openai_choice_events import is_usual_choice, is_usual_head
 from tramapy.clients.openai_content import (
     content_plan,
     has_other_content,
@@ -118,6 +120,7 @@ class ChatAnswer(WireAnswer):
         model, response_id = text_of(self._body.get("model")), text_of(self._body.get("id"))
         responses: list[ModelResponse] = []
         texts: list[NativeText] = []
+        is_usual = is_usual_head(self._body)
         for position, choice in enumerate(self._choices):
             message = choice.get("message")
             if not isinstance(message, dict):
@@ -126,10 +129,8 @@ class ChatAnswer(WireAnswer):
             _check(message)
             content = read_content(message.get("content"))
             reasoning = reasoning_name(message)
-            response = ModelResponse(
-                content=content.content,
-                content_parts=content.parts,
-                tool_calls=read_calls(message.get("tool_calls")).calls,
+            response = text_response(
+                content.content,
                 refusal=text_of(message.get("refusal")),
                 reasoning=None if reasoning is None else text_of(message[reasoning]),
                 usage=NO_USAGE if responses else usage,
@@ -137,10 +138,16 @@ class ChatAnswer(WireAnswer):
                 finish_reason=chat_finish_reason(choice.get("finish_reason")),
                 response_id=response_id,
             )
+            if content.parts is not None or message.get("tool_calls"):
+                calls = read_calls(message.get("tool_calls")).calls
+                response = response.replace(content_parts=content.parts, tool_calls=calls)
             responses.append(response)
             if not message.keys() <= _USUAL:
                 self._read_texts(position, message, reasoning, texts)
-        self._rest = rest_text(self._body, _ANSWER)
+                is_usual = False
+            elif is_usual:
+                is_usual = _is_usual(choice, message)
+        self._rest = "" if is_usual else rest_text(self._body, _ANSWER)
         if self._rest:
             texts.append(NativeText(self._rest, DlpContentLocation.MODEL_RESPONSE_CONTENT))
         return tuple(responses), tuple(texts)
@@ -215,6 +222,15 @@ def _check(message: Mapping[str, object]) -> None:
         return
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in cast("list[object]", calls)):
         raise invalid_answer("has a tool call that is no object")
+
+
+def _is_usual(choice: Mapping[str, object], message: Mapping[str, object]) -> bool:
+    """Tell whether a choice has no text but that of its message, which has none but its content and refusal."""
+    return (
+        message.get("role") == "assistant"
+        and not isinstance(message.get("content"), list)
+        and is_usual_choice(choice, "message")
+    )
 
 
 def _is_same(before: ModelResponse, after: ModelResponse) -> bool:

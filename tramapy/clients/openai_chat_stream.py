@@ -66,19 +66,19 @@ class _ChatFormat(ChoiceFormat):
         if not isinstance(delta, dict):
             raise invalid_answer("has a delta that is no object")
         fields = cast("dict[str, object]", delta)
-        for kind, location in _LOCATIONS.items():
-            text = fields.get(kind)
-            if isinstance(text, str):
-                if text:
-                    event.add(choice.lane(kind), native, fields, kind, text, location)
-            elif text is not None:
-                _take_odd_text(event, choice, native, kind, text)
-        if fields.get("tool_calls"):
-            _take_calls(event, choice, native, fields)
-        if "function_call" in fields:
-            _take_function_call(event, choice, native, fields["function_call"])
-        if "audio" in fields:
-            _take_audio(event, choice, native, fields["audio"])
+        for kind, item in fields.items():
+            location = _LOCATIONS.get(kind)
+            if location is not None:
+                if not isinstance(item, str):
+                    _take_odd_text(event, choice, native, kind, item)
+                elif item:
+                    event.add(choice.lane(kind), native, fields, kind, item, location)
+            elif kind == "tool_calls" and item:
+                _take_calls(event, choice, native, fields)
+            elif kind == "function_call":
+                _take_function_call(event, choice, native, item)
+            elif kind == "audio":
+                _take_audio(event, choice, native, item)
 
     def tail(self, lane: ChoiceLane, text: str) -> dict[str, object]:
         return {
@@ -145,6 +145,8 @@ def _take_odd_text(
     event: ChoiceEvent, choice: Choice, native: dict[str, object], kind: str, value: object
 ) -> None:
     """Take content that a server gives as parts; other content and refusals must be text."""
+    if value is None:
+        return
     if kind == "refusal":
         raise invalid_answer("has a refusal that is no text")
     if kind != "content":

@@ -7,7 +7,14 @@ from typing import Final, cast
 
 from tramapy.clients.codec import StreamDecoder, rest_text
 from tramapy.clients.nesting import read_answer
-from tramapy.clients.openai_choice_events import HEAD, USUAL, Choice, ChoiceEvent, ChoiceFormat, ChoiceLane
+from tramapy.clients.openai_choice_events import (
+    HEAD,
+    Choice,
+    ChoiceEvent,
+    ChoiceFormat,
+    ChoiceLane,
+    is_usual_head,
+)
 from tramapy.clients.refusals import raise_error_event
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent
 from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
@@ -21,7 +28,6 @@ __all__ = ["ChoiceDecoder"]
 
 _END_MARK: Final = b"[DONE]"
 _NO_EVENT: Final = SseEvent(name="", data=b"")
-_TIERS: Final = (None, "default")
 
 
 class ChoiceDecoder(StreamDecoder):
@@ -57,9 +63,9 @@ class ChoiceDecoder(StreamDecoder):
         if value.get("id"):
             self.head = value
         parts = _parts_of(value)
-        taken = read_answer(lambda: [self._take(event, part) for part in parts])
-        if len(taken) == 1:
-            return self._follow(taken[0])
+        if len(parts) == 1:
+            return self._follow(self._take(event, value))
+        taken = [self._take(event, part) for part in parts]
         for part in taken:
             part.is_changed = True
         return [ready for part in taken for ready in self._follow(part)]
@@ -136,8 +142,8 @@ class ChoiceDecoder(StreamDecoder):
         if mapping_of(value.get("usage")):
             is_opening = False
             self._usage = chat_usage(value["usage"])
-        is_usual = _is_usual_head(value) and all(map(self.format.is_usual, natives))
-        rest = "" if is_usual else rest_text(value, self.format.plan)
+        is_usual = is_usual_head(value) and all(map(self.format.is_usual, natives))
+        rest = "" if is_usual else read_answer(lambda: rest_text(value, self.format.plan))
         if rest:
             taken.add_rest(rest)
         taken.is_opening = is_opening and not taken.pieces and taken.opens is None
@@ -181,17 +187,6 @@ class _ChoiceEnd(ChoiceEvent, NativeEnd):
         for choice, response in zip(self._decoder.in_order(), responses, strict=False):
             texts.update(self._decoder.format.lane_texts(choice, response))
         return texts
-
-
-def _is_usual_head(value: Mapping[str, object]) -> bool:
-    """Tell whether a plan would find nothing beside the choices; it takes three times as long to tell itself."""
-    for name, item in value.items():
-        if name in USUAL:
-            if isinstance(item, (dict, list)):
-                return False
-        elif name != "choices" and (name != "usage" or item is not None):
-            return False
-    return value.get("service_tier") in _TIERS
 
 
 def _parts_of(value: dict[str, object]) -> list[dict[str, object]]:

@@ -8,7 +8,13 @@ from typing import Final
 from tramapy.clients.codec import StreamDecoder, WireAnswer, WireRequest, merged_text, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, choices_of, object_of
-from tramapy.clients.openai_choice_events import Choice, ChoiceEvent, ChoiceFormat, ChoiceLane, is_usual_choice
+from tramapy.clients.openai_choice_events import (
+    Choice,
+    ChoiceEvent,
+    ChoiceFormat,
+    ChoiceLane,
+    is_usual_choice,
+)
 from tramapy.clients.openai_choices import ChoiceDecoder
 from tramapy.clients.plans import each, numbers, opaque, shown, word
 from tramapy.clients.refusals import raise_rejection

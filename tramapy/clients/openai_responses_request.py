@@ -46,7 +46,7 @@ def _tool(tool: object) -> Plan:
 
 
 def _conversation(value: object) -> Plan:
-    return opaque(value) if isinstance(value, str) else known("id")
+    return opaque if isinstance(value, str) else known("id")
 
 
 _FIELDS: Final[Mapping[str, Plan]] = {

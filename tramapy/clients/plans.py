@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
-from tramapy.wire.rest import EACH, SKIP, Plan
+from tramapy.wire.rest import EACH, OPAQUE, SHOWN, SKIP, Plan
 
 __all__ = ["by_name", "each", "identifier", "numbers", "opaque", "shown", "word"]
 
@@ -23,14 +23,8 @@ _NAMES: Final = re.compile(r"[A-Za-z_]*\Z").match
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.:/\-]{1,128}\Z").match
 
 
-def opaque(value: object) -> Plan:
-    """Skip an id, a number, a signature or what is encrypted."""
-    return None if isinstance(value, (dict, list)) else SKIP
-
-
-def shown(value: object) -> Plan:
-    """Skip a text that is shown elsewhere."""
-    return SKIP if isinstance(value, str) else None
+opaque: Final = OPAQUE
+shown: Final = SHOWN
 
 
 def word(value: object) -> Plan:

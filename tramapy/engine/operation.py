@@ -111,7 +111,7 @@ class Operation:
             if classification_source is None
             else checked_member("classification_source", classification_source, ClassificationSource)
         )
-        self.tools: tuple[ToolDefinition, ...] = () if tools is None else checked_tools(tools)
+        self.tools: tuple[ToolDefinition, ...] = () if tools is None or tools == () else checked_tools(tools)
         self.temperature: float | None = (
             None if temperature is None else checked_number("temperature", temperature)
         )

@@ -12,25 +12,36 @@ from typing import Final, TypeAlias, cast
 
 from tramapy.errors import DlpInspectionError
 
-__all__ = ["EACH", "SKIP", "Plan", "merged", "rest_of"]
+__all__ = ["EACH", "OPAQUE", "SHOWN", "SKIP", "Plan", "merged", "rest_of"]
 
 
 class _Skip:
-    """The type of `SKIP`."""
+    """The type of `SKIP`, and of what skips only values of a type: most plans, so no function is called for them."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __repr__(self) -> str:
-        return "SKIP"
+        return self._name
 
 
-SKIP: Final = _Skip()
+SKIP: Final = _Skip("SKIP")
 """In a plan: this value is shown elsewhere, or is no text (an id, a signature, a number of tokens)."""
+
+OPAQUE: Final = _Skip("OPAQUE")
+"""In a plan: an id, a number, a signature or what is encrypted; an object or an array in its place is inspected."""
+
+SHOWN: Final = _Skip("SHOWN")
+"""In a plan: a text that is shown elsewhere; what is no text is inspected."""
 
 EACH: Final = "*"
 """In a plan for an array: holds for each of its items; in one for an object, for each name that is not planned."""
 
 Plan: TypeAlias = "_Skip | Mapping[str, Plan] | Callable[[object], Plan] | None"
-"""`SKIP`; None for a value of which nothing is known; the plans of an object's values by name; or a function that
-looks at the value and gives its plan, for example by its `type`."""
+"""`SKIP` and its like; None for a value of which nothing is known; the plans of an object's values by name; or a
+function that looks at the value and gives its plan, for example by its `type`."""
 
 # what a vendor calls its fields; nothing that a rule of DLP finds
 _HARMLESS_NAME: Final = re.compile(r"[A-Za-z_]{1,64}\Z").match
@@ -38,7 +49,7 @@ _HARMLESS_NAME: Final = re.compile(r"[A-Za-z_]{1,64}\Z").match
 # a shorter number identifies nobody, and most are counts
 _SHORTEST_NUMBER: Final = 1_000_000
 
-_NOTHING: Final = _Skip()
+_NOTHING: Final = _Skip("NOTHING")
 
 
 def rest_of(value: object, plan: Plan) -> object | None:
@@ -65,13 +76,13 @@ def merged(value: object, plan: Plan, rest: object | None) -> object:
 
 
 def _rest(value: object, plan: Plan) -> object:
-    if plan is SKIP or value is None:
+    if value is None or _is_skipped(value, plan):
         return _NOTHING
     if callable(plan):
         return _rest(value, plan(value))
-    if plan is None or not isinstance(value, (dict, list)):
+    if plan is None or isinstance(plan, _Skip) or not isinstance(value, (dict, list)):
         return value if _has_text(value) else _NOTHING
-    known = cast("Mapping[str, Plan]", plan)
+    known: Mapping[str, Plan] = plan
     each = known.get(EACH)
     kept: dict[str, object] = {}
     if isinstance(value, list):
@@ -83,7 +94,7 @@ def _rest(value: object, plan: Plan) -> object:
         return kept or _NOTHING
     for name, item in cast("dict[str, object]", value).items():
         item_plan = known.get(name, each)
-        if item_plan is SKIP:
+        if _is_skipped(item, item_plan):
             continue
         rest = _rest(item, item_plan)
         if rest is not _NOTHING:
@@ -93,10 +104,16 @@ def _rest(value: object, plan: Plan) -> object:
     return kept or _NOTHING
 
 
+def _is_skipped(value: object, plan: Plan) -> bool:
+    if plan is OPAQUE:
+        return not isinstance(value, (dict, list))
+    return plan is SKIP or (plan is SHOWN and isinstance(value, str))
+
+
 def _merged(value: object, plan: Plan, rest: object) -> object:
     if callable(plan):
         return _merged(value, plan(value), rest)
-    items = None if plan is None else _items(value)
+    items = None if plan is None or isinstance(plan, _Skip) else _items(value)
     if items is None:
         return rest
     known = cast("Mapping[str, Plan]", plan)

@@ -88,9 +88,22 @@ class SseDecoder:
             if self._line:
                 line = bytes(self._line + line)
                 self._line.clear()
-            event = self._end_line(line)
+            if self._is_first_line:
+                self._is_first_line = False
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+            if line:
+                self._take_line(line)
+                continue
+            event = self._event() if self._has_data else None
+            self._name = self._data = b""
+            self._has_data = False
+            self._held_bytes = 0
             if event is not None:
                 yield event
+
+    def _event(self) -> SseEvent:
+        name = self._name.decode("utf-8", "replace") if self._name else ""
+        return SseEvent(name, bytes(self._data))
 
     def _too_large(self) -> ResponseTooLargeError:
         return ResponseTooLargeError(
@@ -100,12 +113,7 @@ class SseDecoder:
             read_bytes=self._held_bytes,
         )
 
-    def _end_line(self, line: bytes) -> SseEvent | None:
-        if self._is_first_line:
-            self._is_first_line = False
-            line = line.removeprefix(_BYTE_ORDER_MARK)
-        if not line:
-            return self._end_event()
+    def _take_line(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
@@ -121,15 +129,3 @@ class SseDecoder:
         else:
             # what is dropped holds no memory, so a flood of comments is the body limit's business
             self._held_bytes -= len(line)
-        return None
-
-    def _end_event(self) -> SseEvent | None:
-        event: SseEvent | None = None
-        if self._has_data:
-            name = self._name.decode("utf-8", "replace") if self._name else ""
-            event = SseEvent(name, bytes(self._data))
-        self._data = b""
-        self._has_data = False
-        self._name = b""
-        self._held_bytes = 0
-        return event
