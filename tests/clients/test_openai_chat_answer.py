@@ -364,3 +364,56 @@ def test_what_is_masked_everywhere_is_nowhere(body: dict[str, object]) -> None:
     changed = cast("WireAnswer", answer.rewritten(responses, [mask(text.text) for text in answer.texts]))
     names = {call.name for response in answer.responses for call in response.tool_calls}
     assert [text for text in texts_in(changed.body) if text not in names] == []
+
+
+def usual(**places: dict[str, object]) -> dict[str, object]:
+    """Return an answer that has no rest, with fields added to its places."""
+    message = {"role": "assistant", "content": "hi", "refusal": None, **places.get("message", {})}
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": "stop",
+        **places.get("choice", {}),
+    }
+    return {
+        "id": "r1",
+        "object": "chat.completion",
+        "created": 1700000000,
+        "model": "m-1",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 0}},
+        "service_tier": "default",
+        **places.get("body", {}),
+    }
+
+
+def test_usual_answer_has_no_rest() -> None:
+    assert not CODEC.answer(usual()).texts
+    assert not CODEC.answer(usual(body={"usage": None})).texts
+    assert not CODEC.answer(usual(message={"content": None})).texts
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"body": {"note": "CANARY"}},
+        {"body": {"CANARY 1": None}},
+        {"body": {"id": {"a": "CANARY"}}},
+        {"body": {"service_tier": "CANARY"}},
+        {"body": {"usage": {"note": "CANARY"}}},
+        {"body": {"usage": {"CANARY 1": None}}},
+        {"body": {"usage": "CANARY"}},
+        {"choice": {"note": "CANARY"}},
+        {"choice": {"CANARY 1": None}},
+        {"choice": {"index": ["CANARY"]}},
+        {"choice": {"finish_reason": "CANARY"}},
+        {"choice": {"logprobs": "CANARY"}},
+        {"message": {"role": "CANARY"}},
+        {"message": {"CANARY 1": None}},
+        {"message": {"content": [{"type": "other", "note": "CANARY"}]}},
+    ],
+    ids=str,
+)
+def test_text_that_is_not_usual_is_inspected(places: dict[str, dict[str, object]]) -> None:
+    assert "CANARY" in CODEC.answer(usual(**places)).texts[-1].text

@@ -555,3 +555,18 @@ def test_every_text_is_in_a_piece_and_can_be_masked(values: list[object]) -> Non
         for piece in native.pieces:
             piece.write(piece.text.replace("CANARY", "*"))
     assert b"CANARY" not in b"".join(native.frame() for native in natives)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        chunk(delta(content="a"), **{"4111 1111 1111 1111": None}),
+        chunk({**delta(content="a"), "4111 1111 1111 1111": None}),
+        chunk(delta(content="a"), usage={"4111 1111 1111 1111": None}),
+    ],
+    ids=["event", "choice", "usage"],
+)
+def test_name_of_a_value_that_is_null_is_inspected(event: SseEvent) -> None:
+    (native,) = fed(event)
+
+    assert "4111 1111 1111 1111" in native.pieces[-1].text

@@ -3,7 +3,7 @@
 import pytest
 
 from tramapy.clients.plans import each, identifier, numbers, opaque, shown, word
-from tramapy.wire.rest import SKIP, Plan, rest_of
+from tramapy.wire.rest import OPAQUE, Plan, rest_of
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_what_is_not_due_is_inspected(plan: Plan, value: object) -> None:
 
 def test_a_text_among_numbers_is_inspected() -> None:
     assert rest_of({"a": 5_000_000, "b": {"c": "text"}}, numbers) == {"b": {"c": "text"}}
-    assert opaque("a") is SKIP
+    assert opaque is OPAQUE

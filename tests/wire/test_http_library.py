@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -17,6 +18,7 @@ from tramapy.wire.http_library import (
     REJECTION_LIMIT_BYTES,
     abody_of,
     abound_rejections,
+    body_of,
     bound_rejections,
     library_of,
 )
@@ -217,3 +219,24 @@ async def test_failure_in_a_body_passes() -> None:
     with pytest.raises(httpx2.ReadError):
         async for _ in abody_of(response):
             pass
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("is_compressed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("is_read", [False, True], ids=["unread", "read"])
+def test_body_is_decompressed_once(name: str, *, is_compressed: bool, is_read: bool) -> None:
+    library = importlib.import_module(name)
+
+    class Pieces(library.SyncByteStream):  # type: ignore[misc, name-defined]
+        def __iter__(self) -> Iterator[bytes]:
+            data = gzip.compress(b"abc") if is_compressed else b"abc"
+            yield data[:2]
+            yield data[2:]
+
+    headers = {"content-encoding": "gzip"} if is_compressed else {}
+    response = library.Response(200, headers=headers, stream=Pieces())
+    if is_read:
+        response.read()
+
+    assert b"".join(body_of(response)) == b"abc"
+    assert response.is_closed

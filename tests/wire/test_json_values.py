@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tramapy.errors import ProviderError, ProviderFailureCode
@@ -11,6 +13,7 @@ from tramapy.wire.json_values import (
     mapping_of,
     mappings_of,
     objects_of,
+    parse,
     parse_object,
     required_text,
     text_of,
@@ -19,6 +22,30 @@ from tramapy.wire.json_values import (
 
 def test_object_is_parsed() -> None:
     assert parse_object('{"a": "ä"}'.encode()) == {"a": "ä"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a": 1}',
+        b' \n{"a": 1}',
+        b'{"a": 1}\r\n ',
+        b'\xef\xbb\xbf{"a": 1}',
+        '{"a": "ä"}'.encode("utf-16"),
+        '{"a": "ä"}'.encode("utf-32-be"),
+        b'{"a": "\xed\xa0\x80"}',
+        b"7",
+    ],
+    ids=["plain", "blanks-before", "blanks-after", "mark", "utf-16", "utf-32", "surrogate", "number"],
+)
+def test_parsed_is_what_the_standard_library_parses(data: bytes) -> None:
+    assert parse(data) == json.loads(data)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"7 7", b'{"a": 1}}', b"\x00", b"\xff\xfe"])
+def test_no_json_is_no_value(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"Expecting|Extra data"):
+        parse(data)
 
 
 @pytest.mark.parametrize(

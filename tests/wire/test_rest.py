@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tramapy import DlpInspectionError
-from tramapy.wire.rest import EACH, SKIP, Plan, merged, rest_of
+from tramapy.wire.rest import EACH, OPAQUE, SHOWN, SKIP, Plan, merged, rest_of
 
 PLAN: Plan = {
     "id": SKIP,
@@ -115,5 +115,26 @@ def test_its_own_rest_changes_nothing(value: object) -> None:
         }
 
 
+@pytest.mark.parametrize(
+    ("plan", "skipped", "inspected"),
+    [
+        (OPAQUE, ["a", 5_000_000, True, None], [{"a": None}, ["a"]]),
+        (SHOWN, ["a", "", None], [5_000_000, {"a": "b"}, ["a"]]),
+        (SKIP, ["a", {"a": "b"}, ["a"]], []),
+    ],
+    ids=repr,
+)
+def test_what_skips_a_type_inspects_the_others(
+    plan: Plan, skipped: list[object], inspected: list[object]
+) -> None:
+    for value in skipped:
+        assert rest_of(value, plan) is None
+        assert rest_of({"x": value}, {"x": plan}) is None
+    for value in inspected:
+        assert rest_of(value, plan) == value
+        assert rest_of({"x": value}, {"x": plan}) == {"x": value}
+        assert merged({"x": value}, {"x": plan}, {"x": {"new": "w"}}) == {"x": {"new": "w"}}
+
+
 def test_nothing_shows_text() -> None:
-    assert repr(SKIP) == "SKIP"
+    assert [repr(SKIP), repr(OPAQUE), repr(SHOWN)] == ["SKIP", "OPAQUE", "SHOWN"]
