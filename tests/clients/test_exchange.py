@@ -57,9 +57,12 @@ class Chunks(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         self.is_closed = True
 
 
-def events_of(world: World, body: Chunks, codec: SimpleCodec | None = None) -> list[NativeEvent]:
+def events_of(
+    world: World, body: Chunks, codec: SimpleCodec | None = None, content_type: str = "text/event-stream"
+) -> list[NativeEvent]:
     """Take a stream to its very end, as no engine does."""
-    response = httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body)
+    headers = {"content-type": content_type} if content_type else {}
+    response = httpx2.Response(200, headers=headers, stream=body)
     surface = Surface(
         name="x.create", path="/x", codec=codec or SimpleCodec(), is_known=True, can_stream=True
     )
@@ -83,6 +86,19 @@ def events_of(world: World, body: Chunks, codec: SimpleCodec | None = None) -> l
 def test_a_stream_ends_with_its_last_event_whatever_follows(world: World) -> None:
     events = events_of(world, Chunks(TEXT, b"data: [DONE]\n\n" + TEXT, b": and more\n\n", TEXT))
     assert [type(event).__name__ for event in events] == ["SimpleEvent", "SimpleEnd"]
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain; charset=utf-8", "Text/Event-Stream"])
+def test_a_stream_may_leave_its_type_out(world: World, content_type: str) -> None:
+    events = events_of(world, Chunks(TEXT, b"data: [DONE]\n\n"), content_type=content_type)
+    assert len(events) == 2
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/html"])
+def test_another_type_is_no_stream(world: World, content_type: str) -> None:
+    with pytest.raises(ProviderError, match="no stream") as caught:
+        events_of(world, Chunks(TEXT), content_type=content_type)
+    assert caught.value.failure_code is ProviderFailureCode.INVALID_RESPONSE
 
 
 def test_a_connection_that_is_lost_behind_the_end_does_no_harm(world: World) -> None:

@@ -231,7 +231,7 @@ class Exchange(_BaseExchange):
         try:
             head = call.head = Head.of(response)
             self._require_success(response, head)
-            if not _is_event_stream(head):
+            if not _may_be_event_stream(head):
                 self._no_stream(head, read_bounded_bytes(body_of(response), self._limit_bytes))
             with contextlib.closing(timer.watch(body_of(response))) as chunks:
                 for chunk in chunks:
@@ -324,7 +324,7 @@ class AsyncExchange(_BaseExchange):
         try:
             head = call.head = Head.of(response)
             await self._require_success(response, head)
-            if not _is_event_stream(head):
+            if not _may_be_event_stream(head):
                 self._no_stream(head, await aread_bounded_bytes(abody_of(response), self._limit_bytes))
             async with contextlib.aclosing(timer.awatch(abody_of(response))) as chunks:
                 async for chunk in chunks:
@@ -431,6 +431,12 @@ def _passes(call: HttpCall, head: Head) -> bool:
 
 def _is_event_stream(head: Head) -> bool:
     return head.content_type.lower().startswith(_EVENT_STREAM)
+
+
+def _may_be_event_stream(head: Head) -> bool:
+    """Tell whether what was asked for as a stream may be one: servers and mocks leave its type out, or say text."""
+    kind = head.content_type.lower()
+    return not kind or kind.startswith((_EVENT_STREAM, "text/plain"))
 
 
 def _json(data: bytes) -> object:
