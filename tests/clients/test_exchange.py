@@ -119,6 +119,18 @@ def test_a_body_that_is_cut_is_an_error(world: World, is_early: bool) -> None:
     assert caught.value.failure_code is ProviderFailureCode.STREAM_CUT
 
 
+@pytest.mark.parametrize("last", [b"data: [DONE]", b"data: [DONE]\n", b"data: [DONE]\r\n"])
+def test_the_last_event_may_lack_its_empty_line(world: World, last: bytes) -> None:
+    assert len(events_of(world, Chunks(TEXT, last))) == 2
+
+
+@pytest.mark.parametrize("last", [b"data: {", b"dat", b"event: message_stop\n"])
+def test_half_an_event_is_cut(world: World, last: bytes) -> None:
+    with pytest.raises(ProviderError) as caught:
+        events_of(world, Chunks(TEXT, last))
+    assert caught.value.failure_code is ProviderFailureCode.STREAM_CUT
+
+
 def test_an_answer_that_passed_has_no_json() -> None:
     response = httpx2.Response(200, content=b"x")
     answer = PassedAnswer(response, is_strict=False)

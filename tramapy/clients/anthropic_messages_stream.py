@@ -260,10 +260,10 @@ class MessagesStream(StreamDecoder):
     def _stop(self, event: SseEvent, value: dict[str, object]) -> Sequence[NativeEvent]:
         index = _index(value)
         block = self._message.blocks.get(index)
-        if block is None:
-            raise invalid_answer("ends a content block that was not opened")
         before = self._no_longer_waiting(value, "content_block_stop")
         stopped = self._with_rest(MessageEvent(event, value, self._message, index), "content_block_stop")
+        if block is None:
+            return (*before, stopped)
         if block.kind != "text":
             stopped.ends.extend(block.lanes)
             return (*before, stopped)

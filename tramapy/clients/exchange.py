@@ -240,7 +240,7 @@ class Exchange(_BaseExchange):
                         timer.restart()
                     if reader.is_ended:
                         return
-            yield reader.finish()
+            yield from reader.finish()
         except Exception as error:
             failure = self._failure(error, _STREAM_CUT)
         else:
@@ -335,7 +335,8 @@ class AsyncExchange(_BaseExchange):
                         timer.restart()
                     if reader.is_ended:
                         return
-            yield reader.finish()
+            for event in reader.finish():
+                yield event
         except Exception as error:
             failure = self._failure(error, _STREAM_CUT)
         else:
@@ -394,9 +395,17 @@ class _EventReader:
             if self._decoder.is_ended:
                 return
 
-    def finish(self) -> NativeEvent:
-        """Return the last event of a body that is at its end."""
-        return self._decoder.finish()
+    def finish(self) -> Generator[NativeEvent, None, None]:
+        """Give the last events of a body that is at its end."""
+        try:
+            # servers leave out the empty line behind the last event
+            yield from self.feed(b"\n\n")
+        except ProviderError as error:
+            if error.failure_code is not ProviderFailureCode.INVALID_RESPONSE:
+                raise
+        # what is unfinished otherwise was cut off, too
+        if not self._decoder.is_ended:
+            yield self._decoder.finish()
 
 
 def _outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | None]:
