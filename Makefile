@@ -81,5 +81,8 @@ test-peers-rotel:
 	.venv-peers-rotel/bin/python -m pip install --quiet --disable-pip-version-check 'rotel==0.0.1a15' opentelemetry-sdk opentelemetry-exporter-otlp-proto-http opentelemetry-exporter-otlp-proto-grpc 'anyio>=4.4'
 	.venv-peers-rotel/bin/python -W ignore -m tests.peers.rotel_collector
 
+test-peers: $(STAMP) ## wrapped clients against aimock (npm) and the vendors' own tests; PARTS=aimock for one of them
+	$(BIN)/python -m tests.peers $(PARTS)
+
 clean:
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .safety-gate-cache .pytest_cache .coverage .coverage.*
