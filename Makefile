@@ -8,7 +8,7 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-peers test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
+.PHONY: demo test test-peers test-peers-wrap test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tramapy needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'
@@ -74,14 +74,14 @@ bench-peers: ## the same against LiteLLM and against products that redact, in en
 	.venv-peers-openllmetry/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-openai==0.62.4' opentelemetry-sdk openai
 	.venv-peers-openllmetry/bin/python -W ignore -m benchmarks.telemetry_peers OpenLLMetry
 
-test-peers: test-peers-rotel ## against independent programs, in environments of their own
+test-peers: test-peers-wrap test-peers-rotel ## against independent programs, in environments of their own
 
 test-peers-rotel:
 	$(PYTHON) -m venv .venv-peers-rotel
 	.venv-peers-rotel/bin/python -m pip install --quiet --disable-pip-version-check 'rotel==0.0.1a15' opentelemetry-sdk opentelemetry-exporter-otlp-proto-http opentelemetry-exporter-otlp-proto-grpc 'anyio>=4.4'
 	.venv-peers-rotel/bin/python -W ignore -m tests.peers.rotel_collector
 
-test-peers: $(STAMP) ## wrapped clients against aimock (npm) and the vendors' own tests; PARTS=aimock for one of them
+test-peers-wrap: $(STAMP) ## wrapped clients against aimock (npm) and the vendors' own tests; PARTS=aimock for one of them
 	$(BIN)/python -m tests.peers $(PARTS)
 
 clean:

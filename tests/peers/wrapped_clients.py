@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,8 +70,13 @@ class _Wrapping:
                 self._tally.add("refused clients")
                 return
         self._tally.add("clients")
+        bare = object.__new__(type(client))
+        bare.__dict__ = client.__dict__
+        closing = (made.close, bare.close)
         client.__dict__ = made.__dict__
         client.__class__ = made.__class__
+        # there is no other client that could close the connections
+        client.close = _aclosing(*closing) if inspect.iscoroutinefunction(bare.close) else _closing(*closing)
 
     @contextlib.contextmanager
     def _busy(self) -> Iterator[None]:
@@ -79,6 +85,22 @@ class _Wrapping:
             yield
         finally:
             self._is_busy = False
+
+
+def _closing(*closing: Callable[[], None]) -> Callable[[], None]:
+    def close() -> None:
+        for one in closing:
+            one()
+
+    return close
+
+
+def _aclosing(*closing: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    async def close() -> None:
+        for one in closing:
+            await one()
+
+    return close
 
 
 _tally = _Tally()
