@@ -49,6 +49,9 @@ _HARMLESS_NAME: Final = re.compile(r"[A-Za-z_]{1,64}\Z").match
 # a shorter number identifies nobody, and most are counts
 _SHORTEST_NUMBER: Final = 1_000_000
 
+# what has no text within
+_SCALARS: Final = frozenset((str, int, float, bool, type(None)))
+
 _NOTHING: Final = _Skip("NOTHING")
 
 
@@ -94,7 +97,7 @@ def _rest(value: object, plan: Plan) -> object:
         return kept or _NOTHING
     for name, item in cast("dict[str, object]", value).items():
         item_plan = known.get(name, each)
-        if _is_skipped(item, item_plan):
+        if item_plan is SKIP or (item_plan is OPAQUE and type(item) in _SCALARS):
             continue
         rest = _rest(item, item_plan)
         if rest is not _NOTHING:
