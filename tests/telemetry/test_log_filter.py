@@ -429,3 +429,17 @@ def test_asyncio_debug_records_keep_their_shape() -> None:
 
     asyncio.run(main())
     assert "Task pending" in json.loads(log.text)["task"]
+
+
+@pytest.mark.parametrize("make", [_copying, _changing])
+def test_a_telling_name_of_a_mapping_of_arguments_counts(make: Callable[[Any], DlpLogFilter]) -> None:
+    made = make(RuleBasedDlpInterceptor.with_default_rules())
+    for text, expected in (
+        ("login %(password)s", "login [REDACTED:password]"),
+        ("%(count)d of %(user)s", "12 of ann"),
+    ):
+        fields = {"password": "hunter2 and more", "count": 12, "user": "ann"}
+        record = logging.LogRecord("n", logging.INFO, "p", 1, text, (fields,), None)
+        given = made.filter(record)
+        shown = given if isinstance(given, logging.LogRecord) else record
+        assert shown.getMessage() == expected

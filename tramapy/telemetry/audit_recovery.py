@@ -112,8 +112,9 @@ def _check_indexed_part(path: Path, file: IO[bytes], position: LogPosition) -> N
 
 def _gone(path: Path) -> AuditStoreError:
     return AuditStoreError(
-        f"The audit log is not what its index says at {str(path)!r}: lines were cut off or altered, or under "
-        "fsync='never' the machine lost them. Verify the log; delete the index to go on from what is there."
+        f"The audit log is not what its index says at {str(path)!r}: lines were cut off or altered. Keep files and "
+        "index as evidence, and begin another log under another name. Only where fsync='never' was set and the "
+        "machine lost power: verify the log, and delete the index to go on from what is there."
     )
 
 

@@ -97,6 +97,12 @@ def _message(record: logging.LogRecord, redactor: LogRedactor) -> dict[str, obje
     if _is_event(record):
         return {"msg": clean_event(cast("Mapping[str, Any]", record.msg), redactor)}
     is_plain = type(record.msg) is str and not record.args and type(record) is logging.LogRecord
+    args = cast("object", record.args)
+    if type(args) is dict and type(record) is logging.LogRecord:
+        # beside its name a value may tell more than in the text that it is filled into
+        record = changed_copy(
+            record, {"args": LineWalk(redactor.text).mapping(cast("dict[Any, object]", args))}
+        )
     return {"msg": redactor.text(record.msg if is_plain else _formatted(record)), "args": ()}
 
 
