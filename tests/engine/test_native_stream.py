@@ -188,6 +188,19 @@ def test_what_comes_after_the_end_of_a_lane_is_inspected_by_itself(driver: Drive
     assert "say:c;" in out
 
 
+def test_what_comes_after_the_end_of_a_lane_is_inspected_behind_what_was_said(driver: Driver) -> None:
+    head, tail = SSN[:4], SSN[4:]
+    steps = [
+        Said(Bit(f"a {head}"), ends=["content"]),
+        Said(Bit("", "content"), name="empty"),
+        Said(Bit(tail)),
+        Ended(),
+    ]
+    with pytest.raises(DlpInspectionError, match="went on after its end") as caught:
+        streamed(driver.rig({"p": Natives(steps)}, dlp=ssn_dlp()), ASKED)
+    assert head not in str(caught.value)
+
+
 def test_texts_that_are_whole_by_themselves_are_inspected_in_place(driver: Driver) -> None:
     out = streamed(
         driver.rig({"p": Natives([Said(Bit(f"note {SSN}", None)), Ended()])}, dlp=ssn_dlp()), ASKED

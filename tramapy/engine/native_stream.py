@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tramapy.engine.answer import inspect_response
 from tramapy.engine.attempt import conclude_all
@@ -18,6 +18,7 @@ from tramapy.engine.operation import Attempt
 from tramapy.engine.restoring import restore_response, restore_text
 from tramapy.engine.stream_attempt import StreamAttempt, Way
 from tramapy.engine.stream_dlp import InspectedText
+from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import ModelResponse
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from tramapy.dlp.vault import RestoringText
 
 __all__ = ["NativeStreamAttempt"]
+
+# how much of a text that was over is inspected again together with what comes behind it
+_LATE_CONTEXT: Final = 1_000
 
 
 class _LaneText:
@@ -81,6 +85,12 @@ class _LaneText:
         self.is_over = True
         self._sanitized = [sanitized]
         self._out = [out]
+
+    def add_late(self, text: str, sanitized: str, out: str) -> None:
+        """Take a piece that came after the end, and what became of it."""
+        self._raw.append(text)
+        self._sanitized.append(sanitized)
+        self._out.append(out)
 
     def abort(self) -> None:
         if self._inspected is not None and not self.is_over:
@@ -196,8 +206,7 @@ class NativeStreamAttempt(StreamAttempt):
     ) -> None:
         text = self._lane_of(lane, piece)
         if text.is_over:
-            # a lane that goes on after its end is no lane: nothing follows what it says
-            await self._take_whole(piece)
+            await self._take_late(text, piece)
         elif text.is_held:
             text.keep(piece.text)
             if piece.text:
@@ -207,6 +216,26 @@ class NativeStreamAttempt(StreamAttempt):
             if released != piece.text:
                 piece.write(released)
             fed[lane] = piece, released
+
+    async def _take_late(self, text: _LaneText, piece: NativePiece) -> None:
+        """Inspect a piece that comes after the end of its lane behind what the lane said last.
+
+        Raises:
+            DlpInspectionError: DLP would change what is released already.
+        """
+        place, said = text.place, text.sanitized[-_LATE_CONTEXT:]
+        whole = NativeText(said + piece.text, place.location, place.tool_name)
+        sanitized = await inspect_native_text(self._attempt, whole)
+        if not sanitized.startswith(said):
+            raise DlpInspectionError(
+                "A text went on after its end, and with what was released before it says what DLP does not let "
+                "pass; the rest was withheld"
+            )
+        released = sanitized[len(said) :]
+        out = restore_text(self._attempt, released, place.location, place.tool_name)
+        text.add_late(piece.text, released, out)
+        if out != piece.text:
+            piece.write(out)
 
     async def _take_whole(self, piece: NativePiece) -> None:
         place = NativeText(piece.text, piece.location, piece.tool_name)
