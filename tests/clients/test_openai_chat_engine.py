@@ -158,3 +158,30 @@ def test_without_hooks_a_stream_passes_as_it_came(driver: Driver) -> None:
     steps = [native for event in came for native in decoder.feed(event)]
     out = streamed(driver.rig({"p": Natives(steps)}), REQUEST)
     assert out == "".join(f"data: {event.data.decode()}\n\n" for event in came)
+
+
+@pytest.mark.parametrize("settings", [{}, {"interceptors": [Shouting()]}], ids=["as it comes", "as a whole"])
+def test_a_secret_in_pieces_of_the_reasoning_does_not_pass(driver: Driver, settings: dict[str, Any]) -> None:
+    deltas: list[dict[str, Any]] = []
+    for text in ("It is ", SSN[:4], SSN[4:], " then"):
+        thought = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+        detail = {"type": "reasoning.text", "text": text, "index": 0}
+        deltas.append({"content": [thought], "reasoning_details": [detail]})
+    stream = CODEC.stream(100_000)
+    chunks = [*(chunk(delta(**item)) for item in deltas), chunk(delta(finish="stop")), DONE]
+    steps = [native for event in chunks for native in stream.feed(event)]
+    out = streamed(driver.rig({"p": Natives(steps)}, dlp=ssn_dlp(), **settings), REQUEST)
+    said = [
+        choice["delta"]
+        for event in SseDecoder(100_000).feed(out.encode())
+        if event.data != DONE.data
+        for choice in json.loads(event.data)["choices"]
+    ]
+    thoughts = [
+        part["thinking"][0]["text"]
+        for item in said
+        for part in item.get("content") or ()
+        if isinstance(part, dict)
+    ]
+    details = [part["text"] for item in said for part in item.get("reasoning_details", ())]
+    assert ("".join(thoughts), "".join(details)) == ("It is [S] then",) * 2

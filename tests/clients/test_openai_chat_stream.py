@@ -236,6 +236,15 @@ def test_calls_of_two_choices_open_apart() -> None:
         (ChoiceLane("call", 0, 1, 1), {"tool_calls": [{"index": 1, "function": {"arguments": "x"}}]}),
         (ChoiceLane("call", 0, 1), {"tool_calls": [{"function": {"arguments": "x"}}]}),
         (ChoiceLane("custom", 0, 0, 0), {"tool_calls": [{"index": 0, "custom": {"input": "x"}}]}),
+        (
+            ChoiceLane("thinking", 0),
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "x"}]}]},
+        ),
+        (ChoiceLane("text", 0), {"reasoning_details": [{"type": "reasoning.text", "text": "x"}]}),
+        (
+            ChoiceLane("summary", 0, 0, 1),
+            {"reasoning_details": [{"index": 1, "type": "reasoning.summary", "summary": "x"}]},
+        ),
     ],
 )
 def test_a_tail_is_an_event_of_the_format(lane: ChoiceLane, expected: object) -> None:
@@ -378,6 +387,37 @@ def test_content_in_parts_is_one_lane() -> None:
     assert "hm" in rest.text
     content.write("*")
     assert values_of(event.frame())[0]["choices"][0]["delta"]["content"][1] == {"type": "text", "text": "*"}
+
+
+def test_thinking_in_parts_is_a_lane() -> None:
+    thoughts = [{"type": "text", "text": "hm"}, {"type": "text", "text": ""}, {"type": "odd", "note": "n"}]
+    (event,) = fed(chunk(delta(content=[{"type": "thinking", "thinking": thoughts}])))
+    thought, rest = event.pieces
+    assert (thought.text, thought.lane) == ("hm", ChoiceLane("thinking", 0))
+    assert thought.location is DlpContentLocation.MODEL_RESPONSE_REASONING
+    assert "hm" not in rest.text
+    assert '"note":"n"' in rest.text
+
+
+def test_details_of_the_reasoning_are_lanes_by_their_index() -> None:
+    details = [
+        {"type": "reasoning.text", "text": "hm", "index": 1, "signature": "s"},
+        {"type": "reasoning.summary", "summary": "in short"},
+        {"type": "reasoning.text", "text": ""},
+        "odd",
+    ]
+    (event,) = fed(chunk(delta(reasoning_details=details)))
+    assert [(piece.lane, piece.text) for piece in event.pieces[:-1]] == [
+        (ChoiceLane("text", 0, 0, 1), "hm"),
+        (ChoiceLane("summary", 0), "in short"),
+    ]
+    assert "hm" not in event.pieces[-1].text
+    assert "odd" in event.pieces[-1].text
+
+
+def test_an_end_mark_goes_out_without_what_follows_it() -> None:
+    (*_, end) = fed(chunk(delta(finish="stop")), SseEvent(name="x", data=b"[DONE] and a secret"))
+    assert end.frame() == b"data: [DONE]\n\n"
 
 
 def test_an_error_event_is_a_refusal() -> None:

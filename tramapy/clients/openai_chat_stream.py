@@ -15,14 +15,14 @@ from tramapy.clients.openai_choice_events import (
     ChoiceLane,
     is_usual_choice,
 )
-from tramapy.clients.openai_content import text_in
+from tramapy.clients.openai_content import content_plan, part_plan, text_in
 from tramapy.clients.plans import each, identifier, opaque, shown, word
 from tramapy.clients.rewriting import no_place
 from tramapy.engine.native import Lane
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import FinishReason, ImagePart, ModelResponse, TextPart, ToolCall
 from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, text_of
-from tramapy.wire.rest import SKIP, Plan
+from tramapy.wire.rest import EACH, SKIP, Plan
 
 __all__ = ["CHAT_STREAM"]
 
@@ -44,9 +44,40 @@ _FUNCTION: Final[Plan] = {**_CALL, "function": {"name": identifier, "arguments":
 _calls_plan: Final = each(_call_plan)
 
 
+# the texts of `reasoning_details`, each with the type of part that holds it
+_DETAILS: Final[Mapping[str, str]] = {"text": "reasoning.text", "summary": "reasoning.summary"}
+
+
+def _is_thinking(part: object) -> bool:
+    fields = mapping_of(part)
+    return fields.get("type") == "thinking" and isinstance(fields.get("thinking"), list)
+
+
+def _content_plan(value: object) -> Plan:
+    return _CONTENT_PARTS if isinstance(value, list) else content_plan(value)
+
+
+def _part_plan(part: object) -> Plan:
+    return _THINKING if _is_thinking(part) else part_plan(part)
+
+
+def _thought_plan(thought: object) -> Plan:
+    return {"type": word, "text": shown} if text_in(mapping_of(thought)) else None
+
+
+_CONTENT_PARTS: Final[Plan] = {EACH: _part_plan}
+_THINKING: Final[Plan] = {"type": word, "thinking": each(_thought_plan)}
+_details_plan: Final = each(dict.fromkeys(_DETAILS, shown))
+
+_DELTA: Final[Mapping[str, Plan]] = {
+    **MESSAGE,
+    "content": _content_plan,
+    "reasoning_details": _details_plan,
+    "tool_calls": _calls_plan,
+}
 _PLAN: Final[Mapping[str, Plan]] = {
     **ANSWER_HEAD,
-    "choices": each({**CHOICE_HEAD, "delta": {**MESSAGE, "tool_calls": _calls_plan}}),
+    "choices": each({**CHOICE_HEAD, "delta": _DELTA}),
 }
 
 
@@ -73,6 +104,8 @@ class _ChatFormat(ChoiceFormat):
                     _take_odd_text(event, choice, native, kind, item)
                 elif item:
                     event.add(choice.lane(kind), native, fields, kind, item, location)
+            elif kind == "reasoning_details" and isinstance(item, list):
+                _take_details(event, choice, native, cast("list[object]", item))
             elif kind == "tool_calls" and item:
                 _take_calls(event, choice, native, fields)
             elif kind == "function_call":
@@ -158,6 +191,32 @@ def _take_odd_text(
         if text:
             owner = cast("dict[str, object]", part)
             event.add(choice.lane("content"), native, owner, "text", text, _LOCATIONS["content"])
+        elif _is_thinking(part):
+            _take_thinking(event, choice, native, cast("dict[str, list[object]]", part)["thinking"])
+
+
+def _take_thinking(
+    event: ChoiceEvent, choice: Choice, native: dict[str, object], thoughts: list[object]
+) -> None:
+    """Take the reasoning that a server gives as a part of the content."""
+    for thought in thoughts:
+        text = text_in(mapping_of(thought))
+        if text:
+            owner = cast("dict[str, object]", thought)
+            event.add(choice.lane("thinking"), native, owner, "text", text, _LOCATIONS["reasoning"])
+
+
+def _take_details(
+    event: ChoiceEvent, choice: Choice, native: dict[str, object], details: list[object]
+) -> None:
+    """Take the reasoning that a server gives again as a list of its parts."""
+    for detail in details:
+        for name in _DETAILS:
+            text = mapping_of(detail).get(name)
+            if isinstance(text, str) and text:
+                owner = cast("dict[str, object]", detail)
+                lane = choice.part_lane(name, count_of(owner.get("index")))
+                event.add(lane, native, owner, name, text, _LOCATIONS["reasoning"])
 
 
 def _take_calls(
@@ -206,11 +265,20 @@ def _tail_delta(lane: ChoiceLane, text: str) -> dict[str, object]:
         return {"audio": {"transcript": text}}
     if lane.kind == "function_call":
         return {"function_call": {"arguments": text}}
+    if lane.kind == "thinking":
+        return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
+    if lane.kind in _DETAILS:
+        detail = {"type": _DETAILS[lane.kind], lane.kind: text}
+        return {"reasoning_details": [_indexed(lane, detail)]}
     if lane.kind not in ("call", "custom"):
         return {lane.kind: text}
     body = {"function": {"arguments": text}} if lane.kind == "call" else {"custom": {"input": text}}
     # no id: what adds up the deltas would take it for a second half
-    return {"tool_calls": [body if lane.wire_index is None else {"index": lane.wire_index, **body}]}
+    return {"tool_calls": [_indexed(lane, body)]}
+
+
+def _indexed(lane: ChoiceLane, item: Mapping[str, object]) -> Mapping[str, object]:
+    return item if lane.wire_index is None else {"index": lane.wire_index, **item}
 
 
 def _reasoning_lane(choice: Choice) -> ChoiceLane | None:

@@ -44,7 +44,8 @@ class ChoiceLane(NamedTuple):
         kind: Which.
         choice: The choice's index.
         number: Of the call, among those of the choice.
-        wire_index: The call's index as the provider gave it; None where it gave none.
+        wire_index: The index of the call, or of the part of the reasoning, as the provider gave it; None where it
+            gave none.
     """
 
     kind: str
@@ -76,6 +77,12 @@ class Choice:
         if lane is None:
             lane = self._texts[kind] = ChoiceLane(kind, self.index)
             self.lanes[lane] = None
+        return lane
+
+    def part_lane(self, kind: str, wire_index: int | None) -> ChoiceLane:
+        """Return the lane of a text that a choice has once for each index."""
+        lane = ChoiceLane(kind, self.index, 0, wire_index)
+        self.lanes[lane] = None
         return lane
 
     def call(self, kind: str, index: int | None, call_id: str | None) -> Call:

@@ -177,7 +177,7 @@ class _ChoiceEnd(ChoiceEvent, NativeEnd):
     def frame(self) -> bytes:
         if self._last is not None:
             return self._last.frame()
-        return sse_frame(self._event.name, self._event.data) if self._event.data else b""
+        return sse_frame("", _END_MARK) if self._event.data else b""
 
     def responses(self, text_of: Callable[[Lane], str]) -> tuple[ModelResponse, ...]:
         return self._decoder.responses(text_of)

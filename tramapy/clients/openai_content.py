@@ -17,6 +17,7 @@ __all__ = [
     "content_plan",
     "has_other_content",
     "image_list_plan",
+    "part_plan",
     "read_content",
     "text_in",
     "unscanned_of",
@@ -93,7 +94,8 @@ def content_plan(value: object) -> Plan:
     return _PARTS if isinstance(value, list) else None
 
 
-def _part_plan(item: object) -> Plan:
+def part_plan(item: object) -> Plan:
+    """Plan a part of a content."""
     part = mapping_of(item)
     if text_in(part):
         return SKIP if len(part) == 2 else _TEXT
@@ -114,9 +116,9 @@ _KINDS: Final[Mapping[str, Plan]] = {
     "file": {"type": word, "file": {"file_data": opaque, "file_id": opaque}, **_CACHE},
     "refusal": {"type": word, **_CACHE},
 }
-_PARTS: Final[Plan] = {EACH: _part_plan}
+_PARTS: Final[Plan] = {EACH: part_plan}
 
-image_list_plan: Final = each(_part_plan)
+image_list_plan: Final = each(part_plan)
 """For the images that some servers give beside the content."""
 
 
