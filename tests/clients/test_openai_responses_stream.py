@@ -327,6 +327,8 @@ PIECES = {
     "code": ("code_interpreter_call_code.delta", WHERE),
     "command": ("shell_call_command.delta", {"output_index": 2, "command_index": 1}),
     "transcript": ("audio.transcript.delta", {}),
+    "other": ("reasoning.delta", {**WHERE, "content_index": 1}),
+    "other without an index": ("other.delta", {}),
 }
 
 
@@ -345,6 +347,31 @@ def test_the_rest_of_a_text_is_an_event_like_its_pieces(kind: str) -> None:
     assert parsed(native.frame())[0]["delta"] == "b"
     piece.write("")
     assert native.frame() == b""
+
+
+def test_the_pieces_of_a_text_that_is_not_known_are_a_lane_until_it_is_done() -> None:
+    where = {**WHERE, "summary_index": 1}
+    events = [
+        event_of("reasoning_summary.delta", **where, delta="a", note="n"),
+        event_of("reasoning_summary.delta", **where, delta="b"),
+        event_of("reasoning_summary.done", **where, text="ab"),
+        event_of("other.done"),
+        event_of("other.delta", delta={"text": "c"}),
+        event_of("Other 1.delta", delta="d"),
+    ]
+    lane = ("response.reasoning_summary.delta", 2, 1)
+    natives = natives_of(events)
+    assert [[piece.lane for piece in native.pieces] for native in natives] == [
+        [lane, None],
+        [lane],
+        [None],
+        [None],
+        [None],
+        [None],
+    ]
+    assert [native.ends for native in natives] == [[], [], [lane], [], [], []]
+    assert "note" in natives[0].pieces[1].text
+    assert '"a"' not in natives[0].pieces[1].text
 
 
 def test_a_tail_has_a_number_only_where_there_are_numbers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
@@ -26,6 +27,7 @@ from tramapy.wire.sse import SseEvent, sse_frame
 __all__ = [
     "DELTAS",
     "DONES",
+    "OTHER_DELTA",
     "PLANS",
     "SHELL_STREAMS",
     "ResponsesEnd",
@@ -34,6 +36,7 @@ __all__ = [
     "StreamState",
     "TextLane",
     "TextPiece",
+    "is_other_text",
 ]
 
 TextLane: TypeAlias = tuple[str, int, int]
@@ -70,6 +73,9 @@ DONES: Final[Mapping[str, tuple[str, str | None, str]]] = {
     "response.audio.transcript.done": ("transcript", None, ""),
 }
 """The events that end a text; the third is the name of the whole text."""
+
+OTHER_DELTA: Final = ".delta"
+"""Names the plan for a piece of a text whose event is not known."""
 
 _DELTA_NAMES: Final = {kind: (name, index_name) for name, (kind, index_name) in DELTAS.items()}
 
@@ -155,9 +161,17 @@ PLANS: Final[Mapping[str, Plan]] = {
     },
     _SHELL_DELTA: {**_EVENT, "delta": {"stdout": shown, "stderr": shown}},
     "response.shell_call_output_content.done": {**_EVENT, "output": each(known(outcome=known("type")))},
+    OTHER_DELTA: {**_EVENT, "delta": shown},
     "": _UNKNOWN,
 }
 """Plans for what an event says beside the texts that are pieces; the last for one that is not known."""
+
+_is_other_delta: Final = re.compile(r"[a-z_.]{1,80}\.delta\Z").match
+
+
+def is_other_text(event: Mapping[str, object], kind: str) -> bool:
+    """Tell whether an event that is not known has a piece of a text, as the known ones have."""
+    return kind not in PLANS and isinstance(event.get("delta"), str) and bool(_is_other_delta(kind))
 
 
 class StreamState:
@@ -213,7 +227,8 @@ class StreamState:
             return b""
         number = event.get("sequence_number")
         kind = lane[0]
-        value: dict[str, object] = {"type": _SHELL_DELTA if kind in SHELL_STREAMS else _DELTA_NAMES[kind][0]}
+        name = _DELTA_NAMES[kind][0] if kind in _DELTA_NAMES else kind
+        value: dict[str, object] = {"type": _SHELL_DELTA if kind in SHELL_STREAMS else name}
         value.update(address)
         value["delta"] = {kind: text} if kind in SHELL_STREAMS else text
         if kind == "text":

@@ -10,6 +10,7 @@ from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_responses_events import (
     DELTAS,
     DONES,
+    OTHER_DELTA,
     PLANS,
     SHELL_STREAMS,
     ResponsesEnd,
@@ -18,6 +19,7 @@ from tramapy.clients.openai_responses_events import (
     StreamState,
     TextLane,
     TextPiece,
+    is_other_text,
 )
 from tramapy.clients.openai_responses_items import (
     CALL_KINDS,
@@ -144,11 +146,19 @@ class ResponsesStreamDecoder(StreamDecoder):
             taken.is_opening = True
         elif kind == "response.audio.delta":
             taken.unscanned = ("output_audio",)
+        elif is_other_text(value, kind):
+            taken.delta_owners = [value]
+            lane = _other_lane(value, kind)
+            self._state.announce(lane, value)
+            self._add_piece(taken, lane, value, "delta")
+        elif kind.endswith(".done"):
+            lane = _other_lane(value, f"{kind.removesuffix('.done')}.delta")
+            taken.ends.extend([lane] if lane in self._state.lanes else [])
         self._add_rest(taken, value, kind)
         return taken
 
     def _add_rest(self, event: ResponsesEvent, value: dict[str, object], kind: str) -> None:
-        plan = PLANS.get(kind, PLANS[""])
+        plan = PLANS.get(kind) or PLANS[OTHER_DELTA if is_other_text(value, kind) else ""]
         if not event.pieces and "logprobs" in value:
             # tokens go with the text that they are of; without one they are inspected
             plan = PLANS[""]
@@ -326,6 +336,14 @@ def _cut() -> ProviderError:
         retryable=True,
         failure_code=ProviderFailureCode.STREAM_CUT,
     )
+
+
+def _other_lane(value: Mapping[str, object], kind: str) -> TextLane:
+    """Return the lane of a text whose events are not known, by the indexes that most have."""
+    names = ("content_index", "summary_index", "command_index")
+    index = value.get("output_index")
+    part = next((value[name] for name in names if isinstance(value.get(name), int)), 0)
+    return (kind, index if isinstance(index, int) else -1, cast("int", part))
 
 
 def _object(value: object) -> dict[str, object]:
