@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramapy.errors import ResponseTooLargeError
-from tramapy.wire.sse import SseDecoder, SseEvent
+from tramapy.wire.sse import SseDecoder, SseEvent, sse_frame
 
 
 def events_of(*chunks: bytes, limit_bytes: int = 1000) -> list[tuple[str, bytes]]:
@@ -99,3 +99,9 @@ def test_comments_that_ended_count_no_more() -> None:
 
 def test_repr_shows_no_data() -> None:
     assert repr(SseEvent(name="e", data=b"secret")) == "SseEvent(name='e', <6 bytes>)"
+
+
+def test_a_name_that_is_no_word_of_a_format_does_not_go_out() -> None:
+    assert sse_frame("response.output_text.delta", b"1") == b"event: response.output_text.delta\ndata: 1\n\n"
+    for name in ("", "078-05-1120", "my secret", "x" * 65):
+        assert sse_frame(name, b"1") == b"data: 1\n\n"

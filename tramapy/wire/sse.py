@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from tramapy.errors import ResponseTooLargeError
 __all__ = ["SseDecoder", "SseEvent", "sse_frame"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_is_name = re.compile(r"[A-Za-z_.]{1,64}\Z").match
 
 
 class SseEvent(NamedTuple):
@@ -28,8 +31,11 @@ class SseEvent(NamedTuple):
 
 
 def sse_frame(name: str, data: bytes) -> bytes:
-    """Return an event as bytes of a stream; data of several lines becomes a line each."""
-    head = f"event: {name}\n".encode() if name else b""
+    """Return an event as bytes of a stream; data of several lines becomes a line each.
+
+    A name that is no word of a format may be any text, and is left out.
+    """
+    head = f"event: {name}\n".encode() if _is_name(name) else b""
     return head + b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n"
 
 
