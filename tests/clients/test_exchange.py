@@ -11,8 +11,10 @@ import pytest
 
 from tests.clients.simple_codec import SimpleCodec, SimpleDecoder, SimpleEnd
 from tests.clients.worlds import World
+from tramapy.clients.codec import Codec
 from tramapy.clients.exchange import AsyncExchange, Exchange
 from tramapy.clients.http_call import HttpCall, PassedAnswer
+from tramapy.clients.openai_chat import ChatCodec
 from tramapy.clients.surfaces import Surface
 from tramapy.engine.native import NativeEnd, NativeEvent, NativeSent
 from tramapy.errors import ProviderError, ProviderFailureCode
@@ -58,7 +60,12 @@ class Chunks(httpx2.SyncByteStream, httpx2.AsyncByteStream):
 
 
 def events_of(
-    world: World, body: Chunks, codec: SimpleCodec | None = None, content_type: str = "text/event-stream"
+    world: World,
+    body: Chunks,
+    codec: Codec | None = None,
+    content_type: str = "text/event-stream",
+    *,
+    is_strict: bool = False,
 ) -> list[NativeEvent]:
     """Take a stream to its very end, as no engine does."""
     headers = {"content-type": content_type} if content_type else {}
@@ -66,7 +73,9 @@ def events_of(
     surface = Surface(
         name="x.create", path="/x", codec=codec or SimpleCodec(), is_known=True, can_stream=True
     )
-    call = HttpCall(httpx2.Request("POST", "https://example.com"), surface, None, options={})
+    call = HttpCall(
+        httpx2.Request("POST", "https://example.com"), surface, None, options={}, is_strict=is_strict
+    )
     request = ModelRequest(model="m", messages=(), native=NativeSent(call, ""))
     options: dict[str, Any] = {"limit_bytes": 1000, "now_s": time.monotonic, "now_epoch_s": time.time}
 
@@ -109,6 +118,13 @@ def test_a_connection_that_is_lost_behind_the_end_does_no_harm(world: World) -> 
 def test_a_format_may_take_the_body_s_end_for_the_stream_s(world: World) -> None:
     events = events_of(world, Chunks(TEXT), Lenient())
     assert events[-1].frame() == b"data: the end\n\n"
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_an_end_without_a_mark_is_as_strict_as_any_event(world: World, is_strict: bool) -> None:
+    audio = b'data: {"choices":[{"delta":{"audio":{"data":"AAAA"}},"finish_reason":"stop"}]}\n\n'
+    end = events_of(world, Chunks(TEXT, audio), ChatCodec(), is_strict=is_strict)[-1]
+    assert (end.unscanned, end.is_strict) == (("audio",), is_strict)
 
 
 @pytest.mark.parametrize("is_early", [False, True])

@@ -142,6 +142,15 @@ def test_an_empty_answer_is_nothing_unscanned(world: World, status: int, headers
     world.use_stub([httpx2.Response(status, headers=headers)], step, strict=True)
 
 
+def test_the_type_of_json_may_be_in_capitals(world: World) -> None:
+    async def step(use: Use) -> None:
+        await go(use.client.models.retrieve("m"))
+        assert unscanned(use) == []
+
+    body = b'{"id":"m","object":"model","created":1,"owned_by":"x"}'
+    world.use_stub([httpx2.Response(200, content=body, headers={"content-type": "Application/JSON"})], step)
+
+
 def test_a_call_without_a_body_is_sent_without_one(world: World) -> None:
     async def step(use: Use) -> None:
         assert (await go(use.client.models.retrieve("m"))).id == "m"

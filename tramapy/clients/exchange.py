@@ -389,9 +389,7 @@ class _EventReader:
         """Give the events that a chunk completes."""
         for event in self._events.feed(chunk):
             for native in self._decoder.feed(event):
-                if self._is_strict and native.unscanned:
-                    cast("Any", native).is_strict = True
-                yield native
+                yield self._marked(native)
             if self._decoder.is_ended:
                 return
 
@@ -405,7 +403,12 @@ class _EventReader:
                 raise
         # what is unfinished otherwise was cut off, too
         if not self._decoder.is_ended:
-            yield self._decoder.finish()
+            yield self._marked(self._decoder.finish())
+
+    def _marked(self, native: NativeEvent) -> NativeEvent:
+        if self._is_strict and native.unscanned:
+            cast("Any", native).is_strict = True
+        return native
 
 
 def _outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | None]:
@@ -433,9 +436,8 @@ def _own_request(
 
 def _passes(call: HttpCall, head: Head) -> bool:
     """Tell whether an answer goes to the client as it is: one without a codec that is no JSON, or none at all."""
-    if call.wire is None:
-        return "json" not in head.content_type
-    return not (call.surface.is_known or "json" in head.content_type)
+    is_json = "json" in head.content_type.lower()
+    return not is_json if call.wire is None else not (call.surface.is_known or is_json)
 
 
 def _is_event_stream(head: Head) -> bool:
