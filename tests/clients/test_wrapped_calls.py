@@ -124,9 +124,11 @@ def test_raw_and_streaming_responses_work(any_world: World) -> None:
         manager = resource.with_streaming_response.create(**options)
         if any_world.is_async:
             async with manager as response:
+                assert not response.is_closed
                 assert b"third" in await response.read()
         else:
             with manager as response:
+                assert not response.is_closed
                 assert b"third" in response.read()
 
     any_world.use(["first", "two words", "third"], step)

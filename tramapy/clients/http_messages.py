@@ -100,11 +100,12 @@ def whole_response(
     content_type: bytes = b"application/json",
     elapsed_s: float,
 ) -> HttpResponse:
-    """Return a response that is read."""
+    """Return a response whose body is there, and still to be read, as of one that came over the wire."""
+    length = str(len(content)).encode()
     response = library.Response(
         head.status,
-        headers=[*head.headers, (b"content-type", content_type)],
-        content=content,
+        headers=[*head.headers, (b"content-type", content_type), (b"content-length", length)],
+        stream=library.ByteStream(content),
         request=request,
         extensions=head.extensions,
         history=head.history,

@@ -123,6 +123,7 @@ class HttpLibrary(Protocol):
     AsyncBaseTransport: type[Any]
     SyncByteStream: type[Any]
     AsyncByteStream: type[Any]
+    ByteStream: type[Any]
     Request: type[Any]
     Response: type[Any]
     RequestError: type[Exception]
