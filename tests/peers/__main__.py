@@ -1,4 +1,4 @@
-"""Compare bare and wrapped clients with what others have written: `python -m tests.peers [aimock|openai|anthropic]`."""
+"""Compare bare and wrapped clients with what others have written: `python -m tests.peers PART...`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AIMOCK_VERSION = "1.43.0"
 
 def main() -> int:
     """Run what is asked for, and return how many parts had differences that must not be."""
-    suites = {suite.vendor: suite for suite in vendor_tests.SUITES}
+    suites = {suite.name or suite.vendor: suite for suite in vendor_tests.SUITES}
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=["aimock", *suites, []], default=[])
     parts = parser.parse_args().parts or ["aimock", *suites]

@@ -45,6 +45,7 @@ class Suite:
         vendor: Also the package's name.
         paths: Which of them.
         packages: What they need, beside the vendor's package.
+        name: What the suite is called where it is not the vendor's only one.
         options: Further options of pytest.
         expected: The differences that must be.
     """
@@ -52,6 +53,7 @@ class Suite:
     vendor: str
     paths: Sequence[str]
     packages: Sequence[str]
+    name: str = ""
     options: Sequence[str] = ()
     expected: Sequence[Expected] = field(default=())
 
@@ -70,16 +72,18 @@ _ANOTHER_CLIENT: Final = Expected(
     why="with_options(http_client=...) on a wrapped client is refused",
 )
 
+_OPENAI_PACKAGES: Final = (
+    "openai[aiohttp,realtime]",
+    "azure-identity==1.27.0",
+    "inline-snapshot==0.36.1",
+    "pytest-asyncio==1.5.0",
+)
+
 SUITES: Final = (
     Suite(
         vendor="openai",
         paths=("tests/lib/chat", "tests/lib/responses", "tests/test_streaming.py"),
-        packages=(
-            "openai[aiohttp,realtime]",
-            "azure-identity==1.27.0",
-            "inline-snapshot==0.36.1",
-            "pytest-asyncio==1.5.0",
-        ),
+        packages=_OPENAI_PACKAGES,
         # these are about websockets, which pass by wrap
         options=("--ignore-glob=*websocket*",),
         expected=(
@@ -104,6 +108,19 @@ SUITES: Final = (
                 why="a stream ends with the first event that says so (response.incomplete), whatever follows",
             ),
         ),
+    ),
+    Suite(
+        vendor="openai",
+        name="openai-resources",
+        paths=(
+            "tests/api_resources/chat",
+            "tests/api_resources/responses",
+            "tests/api_resources/test_completions.py",
+            "tests/api_resources/test_embeddings.py",
+            "tests/api_resources/test_moderations.py",
+        ),
+        packages=_OPENAI_PACKAGES,
+        options=("-p", "sample_answers"),
     ),
     Suite(
         vendor="anthropic",
@@ -144,7 +161,7 @@ SUITES: Final = (
 
 def compare(suite: Suite) -> Iterator[str]:
     """Run a suite with bare and with wrapped clients, and yield lines about what differs; the last one counts."""
-    release = version(suite.vendor)
+    release, title = version(suite.vendor), suite.name or suite.vendor
     tools = ["pytest", "pytest-xdist", "hatchling", "hatch-fancy-pypi-readme", "trio"]
     environment = python_environment(suite.vendor, [*suite.packages, *tools])
     sources = source_distribution(environment, suite.vendor, release)
@@ -163,18 +180,18 @@ def compare(suite: Suite) -> Iterator[str]:
     unexpected = _unexpected(suite, found, wrapped)
     for name in unexpected:
         one, other = bare.get(name, Result("absent")), wrapped.get(name, Result("absent"))
-        yield f"{suite.vendor}: {name}: {one.outcome} {one.words} -> {other.outcome} {other.words}"
+        yield f"{title}: {name}: {one.outcome} {one.words} -> {other.outcome} {other.words}"
     count = len(unexpected)
     for expected in suite.expected:
         names = [name for name in found if _is_as(expected, name, wrapped)]
         count += not names
-        yield f"{suite.vendor}: {'as expected' if names else 'NO LONGER'}, {len(names)} differ: {expected.why}"
+        yield f"{title}: {'as expected' if names else 'NO LONGER'}, {len(names)} differ: {expected.why}"
     attempts, clients = tally.get("tramai.attempt.started", 0), tally.get("clients", 0)
     if not attempts:
         count += 1
-        yield f"{suite.vendor}: nothing was governed"
+        yield f"{title}: nothing was governed"
     yield (
-        f"{suite.vendor} {release}: {len(bare)} tests ({_counted(bare)}), wrapped: {_counted(wrapped)}; "
+        f"{title} {release}: {len(bare)} tests ({_counted(bare)}), wrapped: {_counted(wrapped)}; "
         f"{clients} clients and {attempts} attempts governed; {count} unexpected differences"
     )
 
