@@ -10,6 +10,8 @@ import pytest
 
 from tests.docs.pages import ROOT
 
+pytestmark = pytest.mark.deep
+
 FILE = "tests/clients/typed_use.py"
 
 
