@@ -212,6 +212,15 @@ async def test_no_async_chunk_is_taken_after_the_one_that_passes_the_limit() -> 
     assert (result.text, response.taken_count) == ("1234567890", 2)
 
 
+@pytest.mark.anyio
+async def test_anything_that_is_async_iterable_is_a_body() -> None:
+    class Body:
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"12345"
+
+    assert await aread_bounded_bytes(Body(), LIMIT) == b"12345"
+
+
 def test_whole_body_is_given_as_bytes_at_the_limit() -> None:
     assert read_bounded_bytes(Reader(b"1234567890"), LIMIT) == b"1234567890"
 

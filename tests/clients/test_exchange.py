@@ -16,7 +16,7 @@ from tramapy.clients.exchange import AsyncExchange, Exchange
 from tramapy.clients.http_call import HttpCall, PassedAnswer
 from tramapy.clients.openai_chat import ChatCodec
 from tramapy.clients.surfaces import Surface
-from tramapy.engine.native import NativeEnd, NativeEvent, NativeSent
+from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, NativeSent
 from tramapy.errors import ProviderError, ProviderFailureCode
 from tramapy.messages import ModelRequest
 from tramapy.wire.sse import SseEvent
@@ -138,6 +138,12 @@ def test_a_body_that_is_cut_is_an_error(world: World, is_early: bool) -> None:
 @pytest.mark.parametrize("last", [b"data: [DONE]", b"data: [DONE]\n", b"data: [DONE]\r\n"])
 def test_the_last_event_may_lack_its_empty_line(world: World, last: bytes) -> None:
     assert len(events_of(world, Chunks(TEXT, last))) == 2
+
+
+def test_an_error_that_lacks_its_empty_line_is_that_error(world: World) -> None:
+    error = b'data: {"error":{"message":"no","type":"server_error"}}'
+    with pytest.raises(NativeRejectionError):
+        events_of(world, Chunks(TEXT, error), ChatCodec())
 
 
 @pytest.mark.parametrize("last", [b"data: {", b"dat", b"event: message_stop\n"])

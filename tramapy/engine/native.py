@@ -53,12 +53,12 @@ class NativeRequest(abc.ABC):
     """Whether what cannot be inspected must not pass."""
 
     @property
+    @abc.abstractmethod
     def rest(self) -> str:
         """All other text (descriptions of tools, metadata, what is not known), as JSON; empty where there is none.
 
         Asked for only where somebody inspects it.
         """
-        return ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
