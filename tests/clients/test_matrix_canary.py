@@ -60,7 +60,7 @@ from tramapy.testing import (
     assert_no_canary,
 )
 
-pytestmark = [SDK_LEAVES_GENERATORS, pytest.mark.deep]
+pytestmark = SDK_LEAVES_GENERATORS
 
 # plainly fake, and unlike anything that is said by itself
 PROMPT = "canary-prompt-5b1e77"

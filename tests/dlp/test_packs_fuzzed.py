@@ -10,7 +10,6 @@ from benchmarks.dlp_fuzz import Fuzzer
 from tests.dlp.contexts import BACKENDS, context_of
 from tramapy.dlp import RuleBasedDlpInterceptor
 
-pytestmark = pytest.mark.deep
 
 _TEXTS = 40
 
