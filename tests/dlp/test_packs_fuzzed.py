@@ -10,7 +10,6 @@ from benchmarks.dlp_fuzz import Fuzzer
 from tests.dlp.contexts import BACKENDS, context_of
 from tramapy.dlp import RuleBasedDlpInterceptor
 
-
 _TEXTS = 40
 
 

@@ -17,7 +17,6 @@ from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import ALL
 from tramapy.dlp.view import View
 
-
 _LENGTH = 3_000
 _RULES = [rule for pack in ALL for rule in pack.rules]
 _SHAPES = pytest.mark.parametrize("shape", HOSTILE)
