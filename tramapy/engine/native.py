@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tramapy.errors import ProviderError, ProviderFailureCode
 from tramapy.hooks.dlp import DlpContentLocation
@@ -31,8 +30,7 @@ Lane: TypeAlias = Hashable
 """Names one text that comes in pieces: for example the content of the second choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class NativeText:
+class NativeText(NamedTuple):
     """One text of an answer that none of its `responses` shows, and where it stands."""
 
     text: str
@@ -61,8 +59,7 @@ class NativeRequest(abc.ABC):
         """
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class NativeSent:
+class NativeSent(NamedTuple):
     """What a provider gets as `ModelRequest.native`: the request, and its `rest` as it may be sent.
 
     Args:

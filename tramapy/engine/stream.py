@@ -13,7 +13,6 @@ from typing import Any
 
 from tramapy.cancellation import is_cancellation
 from tramapy.engine.dispatch import Dispatch
-from tramapy.engine.native_stream import NativeStreamAttempt
 from tramapy.engine.operation import Attempt, CancelReason, Operation
 from tramapy.engine.stream_attempt import StreamAttempt
 from tramapy.errors import ProviderError
@@ -34,7 +33,7 @@ class EngineStream:
         self.response: ModelResponse | None = None
         self._operation = operation
         self._new_reader: Callable[[Attempt], StreamAttempt] = (
-            StreamAttempt if operation.native is None else NativeStreamAttempt
+            StreamAttempt if operation.native is None else _native_reader
         )
         self._dispatch = Dispatch(operation)
         self._attempt: Attempt | None = None
@@ -201,3 +200,10 @@ class EngineStream:
             self._dispatch.cancelled(self._attempt, reason, None)
         finally:
             self._operation.report_completed("cancelled")
+
+
+def _native_reader(attempt: Attempt) -> StreamAttempt:
+    # here and not above: only a wrapped client pays for the import
+    from tramapy.engine.native_stream import NativeStreamAttempt
+
+    return NativeStreamAttempt(attempt)
