@@ -8,7 +8,7 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-deep test-peers test-peers-wrap test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
+.PHONY: demo test test-peers test-peers-wrap test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tramapy needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'
@@ -46,7 +46,7 @@ gate: $(STAMP) ## our own gate on our own sources
 
 check: $(STAMP)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal -m "not deep"
+	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='safety_gate/*' --fail-under=96
 	$(BIN)/coverage report --include='tramapy/*' --fail-under=100
@@ -73,9 +73,6 @@ bench-peers: ## the same against LiteLLM and against products that redact, in en
 	$(PYTHON) -m venv .venv-peers-openllmetry
 	.venv-peers-openllmetry/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-openai==0.62.4' opentelemetry-sdk openai
 	.venv-peers-openllmetry/bin/python -W ignore -m benchmarks.telemetry_peers OpenLLMetry
-
-test-deep: $(STAMP) ## many examples of what `make test` shows by a few: fuzz, hostile text, every secret in every place
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m deep
 
 test-peers: test-peers-wrap test-peers-rotel ## against independent programs, in environments of their own
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.clients.plain_event import PlainEvent
 from tramapy import DlpInspectionError
 from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece
 from tramapy.hooks.dlp import DlpContentLocation
@@ -12,7 +13,7 @@ CONTENT = DlpContentLocation.MODEL_RESPONSE_CONTENT
 
 
 def event_of(value: dict[str, object]) -> JsonEvent:
-    return JsonEvent(SseEvent(name="x", data=b"as it came"), value)
+    return PlainEvent(SseEvent(name="x", data=b"as it came"), value)
 
 
 def test_an_event_goes_out_as_it_came_unless_it_was_written() -> None:
@@ -22,11 +23,6 @@ def test_an_event_goes_out_as_it_came_unless_it_was_written() -> None:
     assert event.frame() == b'event: x\ndata: {"a":"\\ud801"}\n\n'
     event.value["a"] = "\u00e9"
     assert event.frame() == b'event: x\ndata: {"a":"\xc3\xa9"}\n\n'
-
-
-def test_a_format_without_lanes_has_no_tails() -> None:
-    with pytest.raises(NotImplementedError, match="JsonEvent ends no lane"):
-        event_of({}).tail("lane", "a")
 
 
 @pytest.mark.parametrize("is_rest_first", [True, False])

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, dumps
+from tests.clients.plain_event import PlainEvent
+from tramapy.clients.codec import JsonPiece, RestPiece, dumps
 from tramapy.clients.plans import shown
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.wire.sse import SseEvent
@@ -25,7 +26,7 @@ CONTENT = DlpContentLocation.MODEL_RESPONSE_CONTENT
 )
 def test_a_rest_is_all_that_is_left_of_it(changed: dict[str, Any]) -> None:
     value: dict[str, Any] = {"delta": {"text": "a"}, "more": {"secret": ["secret", "secret"]}}
-    event = JsonEvent(SseEvent(name="", data=b""), value)
+    event = PlainEvent(SseEvent(name="", data=b""), value)
     rest = RestPiece(event, {"delta": {"text": shown}}, dumps({"more": value["more"]}), CONTENT)
     text = JsonPiece(event, value["delta"], "text", "a", CONTENT, None)
     rest.write(dumps(changed))

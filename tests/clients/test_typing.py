@@ -10,8 +10,6 @@ import pytest
 
 from tests.docs.pages import ROOT
 
-pytestmark = pytest.mark.deep
-
 FILE = "tests/clients/typed_use.py"
 
 

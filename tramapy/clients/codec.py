@@ -247,7 +247,7 @@ def _graft(value: object, changed: object) -> object:
 
 
 class JsonEvent(NativeEvent):
-    """An event whose data is a JSON object; one that nobody wrote in goes out as it came.
+    """An event whose data is a JSON object; one that nobody wrote in goes out as it came. A format adds `tail`.
 
     Args:
         event: As it came.
@@ -282,7 +282,3 @@ class JsonEvent(NativeEvent):
         if self.is_empty:
             return b""
         return sse_frame(self._event.name, json_bytes(self.value))
-
-    def tail(self, lane: Lane, text: str) -> bytes:
-        """Return an event with the rest of a lane; a format whose lanes have pieces overrides it."""
-        raise NotImplementedError(f"{type(self).__name__} ends no lane")
