@@ -158,7 +158,7 @@ def test_encoding_argument_decides(read: ReadBody) -> None:
     limit_bytes=st.integers(1, 60),
     chunk_size=st.integers(1, 9),
 )
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(max_examples=200)
 def test_every_split_gives_the_longest_fitting_prefix(text: str, limit_bytes: int, chunk_size: int) -> None:
     data = text.encode()
     pieces = [data[start : start + chunk_size] for start in range(0, len(data), chunk_size)]
@@ -170,7 +170,7 @@ def test_every_split_gives_the_longest_fitting_prefix(text: str, limit_bytes: in
 
 
 @given(data=st.binary(max_size=60), limit_bytes=st.integers(1, 60))
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(max_examples=200)
 def test_any_bytes_in_any_encoding_fit_and_never_raise(data: bytes, limit_bytes: int) -> None:
     for encoding in ("utf-8", "utf-16", "utf-32", "latin-1", "shift_jis"):
         result = read_bounded_body(Reader(data), limit_bytes, encoding=encoding)

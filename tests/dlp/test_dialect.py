@@ -37,13 +37,13 @@ def test_pattern_means_what_plain_re_means(pattern):
     assert scanned_spans(automaton_of(pattern), [SAMPLE]) == expected
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 @given(pattern=PATTERNS, text=TEXTS)
 def test_random_pattern_means_what_plain_re_means(pattern, text):
     assert scanned_spans(automaton_of(pattern), [text]) == plain_spans(pattern, text)
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(pattern=PATTERNS, text=TEXTS)
 def test_rendered_pattern_means_the_same(pattern, text):
     rendered = render(parse(pattern), Flavour.STDLIB)

@@ -25,7 +25,7 @@ def finder_of(pattern: str, *, with_re2: bool = False):
     return compile_pattern(pattern, re2_module() if with_re2 else None).finder
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(max_examples=150)
 @given(pattern=TAKING_PATTERNS, text=TEXTS)
 def test_re2_gives_the_matches_of_plain_re(pattern, text):
     finder = Re2Finder.build(re2_module(), parse(pattern), compile_node(parse(pattern)))
@@ -33,7 +33,7 @@ def test_re2_gives_the_matches_of_plain_re(pattern, text):
         assert finder.find(text) == plain_spans(pattern, text)
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(max_examples=150)
 @given(pattern=TAKING_PATTERNS, text=TEXTS)
 def test_the_standard_library_gives_the_matches_of_plain_re(pattern, text):
     matcher = compile_pattern(pattern, None)

@@ -239,7 +239,7 @@ def test_the_patterns_of_the_custom_interceptors_page_are_accepted(backend, patt
     assert inspect(interceptor_of(rule_of(pattern), backend=backend), text).sanitized_text == sanitized
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(max_examples=150)
 @given(patterns=st.lists(PATTERNS, min_size=1, max_size=3), text=TEXTS)
 def test_both_backends_give_equal_results(patterns, text):
     pytest.importorskip("re2")

@@ -89,7 +89,7 @@ def test_the_step_count_shows_what_is_refused(name):
     assert growth(program_of(REFUSED[name]), "", pump, tail) > 3.5
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(max_examples=80)
 @given(
     pattern=TAKING_PATTERNS,
     head=st.sampled_from(["", "a", "1-"]),

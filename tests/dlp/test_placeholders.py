@@ -8,7 +8,7 @@ import random
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dlp.cases import CASES
@@ -196,7 +196,6 @@ def test_conditions_and_allowed_texts_hold():
 STREAMED = (packs("stdlib"), placing(EMAIL, "email"))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, len(TEXT)), max_size=8))
 def test_a_stream_gives_what_the_whole_gives(places):
     vault = Vault(random=random.Random(2))

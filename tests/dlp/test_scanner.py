@@ -29,13 +29,13 @@ HOSTILE = {
 HOSTILE_SHAPES = pytest.mark.parametrize("shape", HOSTILE)
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(max_examples=150)
 @given(pattern=PATTERNS, text=TEXTS, places=st.lists(st.integers(1, 13), max_size=5))
 def test_every_split_gives_the_matches_of_the_whole(pattern, text, places):
     assert scanned_spans(automaton_of(pattern), split_at(text, places)) == plain_spans(pattern, text)
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(pattern=PATTERNS, text=TEXTS)
 def test_a_tiny_cache_changes_no_match(pattern, text):
     assert scanned_spans(automaton_of(pattern, cache_size=1), list(text)) == plain_spans(pattern, text)

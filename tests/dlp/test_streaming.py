@@ -59,7 +59,7 @@ def test_every_split_in_two_gives_the_whole_text_result(backend, name):
     assert streamed(interceptor, text) == whole
 
 
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(max_examples=200)
 @given(
     patterns=st.lists(PATTERNS, min_size=1, max_size=3),
     text=TEXTS,

@@ -204,5 +204,5 @@ def test_retry_and_fallback_keep_to_the_model(name: str, examples: int) -> None:
 
     run_state_machine_as_test(
         Driven,
-        settings=settings(max_examples=examples, stateful_step_count=12, deadline=None, derandomize=True),
+        settings=settings(max_examples=examples, stateful_step_count=12),
     )

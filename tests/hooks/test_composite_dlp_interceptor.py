@@ -134,7 +134,7 @@ def test_an_empty_one_is_the_identity() -> None:
     st.lists(st.tuples(st.booleans(), st.sampled_from("abc"), st.sampled_from("xyz")), max_size=5),
     st.text("abc"),
 )
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(max_examples=60)
 def test_plain_and_awaited_ones_give_the_same(kinds: list[tuple[bool, str, str]], text: str) -> None:
     mixed = CompositeDlpInterceptor(
         (Awaited if is_async else Plain)(old, new, f"rule-{old}") for is_async, old, new in kinds
@@ -168,7 +168,7 @@ def test_a_failure_stops_the_fold() -> None:
 
 
 @given(st.lists(st.text("abcx", max_size=4), max_size=6))
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(max_examples=100)
 def test_a_chain_of_streams_gives_what_the_whole_gives(pieces: list[str]) -> None:
     composite = CompositeDlpInterceptor(
         [Streaming("a", "b", "one"), Streaming("b", "c", "two"), Streaming("c", "", "one")]

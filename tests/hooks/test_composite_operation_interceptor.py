@@ -63,7 +63,7 @@ def words_of(composite: OperationInterceptor) -> tuple[str, str]:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from("abc")), max_size=6))
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(max_examples=60)
 def test_rt53_any_mix_folds_in_order_on_both_sides(kinds: list[tuple[bool, str]]) -> None:
     composite = CompositeOperationInterceptor(
         Awaited(word) if is_async else Plain(word) for is_async, word in kinds

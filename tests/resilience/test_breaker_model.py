@@ -246,6 +246,4 @@ class BreakerMachine(RuleBasedStateMachine):
 
 
 TestBreakerMachine = BreakerMachine.TestCase
-TestBreakerMachine.settings = settings(
-    max_examples=80, stateful_step_count=60, deadline=None, derandomize=True
-)
+TestBreakerMachine.settings = settings(max_examples=80, stateful_step_count=60)

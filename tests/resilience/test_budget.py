@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tramapy.resilience.budget import (
@@ -121,7 +121,6 @@ def test_a_soft_limit_may_be_above_what_one_attempt_may_use():
     TokenBudgetSettings(hard_max_tokens_per_attempt=10, soft_max_tokens_per_operation=11)
 
 
-@settings(deadline=None, derandomize=True)
 @given(
     usages=st.lists(st.tuples(COUNTS, COUNTS), max_size=12),
     attempt=st.one_of(st.none(), st.integers(1, 100)),

@@ -8,7 +8,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tramapy.errors import (
@@ -228,7 +228,6 @@ ratios = st.floats(0.0, 2.0)
 samples = st.floats(0.0, 1.0, exclude_max=True)
 
 
-@settings(deadline=None, derandomize=True)
 @given(retry_index=st.integers(0, 10**9), ratio=ratios, sample=samples)
 def test_backoff_stays_between_its_base_and_the_jittered_base(retry_index, ratio, sample):
     decision = decide(
@@ -240,7 +239,6 @@ def test_backoff_stays_between_its_base_and_the_jittered_base(retry_index, ratio
     assert base_s <= decision.delay_s <= base_s * (1.0 + ratio) * (1.0 + 1e-12)
 
 
-@settings(deadline=None, derandomize=True)
 @given(hint_s=st.floats(0.0, 100.0), cap_s=st.floats(0.001, 60.0), ratio=ratios, sample=samples)
 def test_a_hint_is_never_undercut_and_the_cap_never_passed(hint_s, cap_s, ratio, sample):
     decision = decide(hinted(hint_s), sample=sample, max_retry_after_s=cap_s, jitter_ratio=ratio)
@@ -251,7 +249,6 @@ def test_a_hint_is_never_undercut_and_the_cap_never_passed(hint_s, cap_s, ratio,
     assert hint_s <= decision.delay_s <= cap_s
 
 
-@settings(deadline=None, derandomize=True)
 @given(
     hint_s=st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True)),
     retry_index=st.integers(0, 12),

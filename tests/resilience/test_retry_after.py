@@ -153,7 +153,7 @@ def test_headers_are_read_in_order(headers, delay_s):
     assert retry_after_from_headers(headers, NOW_EPOCH_S) == delay_s
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 @given(value=st.text(max_size=80), kind=st.sampled_from(["seconds", "milliseconds"]))
 def test_no_text_breaks_it(value, kind):
     delay_s = parse(value, kind)
@@ -178,14 +178,13 @@ WORDS = [
 ]
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=8))
 def test_no_broken_date_breaks_it(words):
     delay_s = parse(" ".join(words))
     assert delay_s is None or (math.isfinite(delay_s) and delay_s >= 0.0)
 
 
-@settings(deadline=None, derandomize=True)
 @given(ahead_s=st.integers(-1000, 10**8), offset_h=st.integers(-12, 14))
 def test_a_formatted_date_reads_as_its_distance(ahead_s, offset_h):
     moment = (NOW + timedelta(seconds=ahead_s)).astimezone(timezone(timedelta(hours=offset_h)))

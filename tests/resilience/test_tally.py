@@ -31,7 +31,7 @@ def is_over(window: CircuitBreakerWindow, held: list[tuple[bool, bool]]) -> bool
     return failed >= Fraction(window.failure_rate) or slow >= Fraction(window.slow_call_rate)
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(calls=calls, fields=window_fields, size_calls=st.integers(5, 8), clear_after=st.integers(0, 60))
 def test_count_tally_judges_the_last_calls(calls, fields, size_calls, clear_after):
     window = CircuitBreakerWindow(size_calls=size_calls, **fields)
@@ -45,7 +45,7 @@ def test_count_tally_judges_the_last_calls(calls, fields, size_calls, clear_afte
         assert tally.record(is_failure, is_slow) is is_over(window, held)
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(calls=calls, fields=window_fields, clear_after=st.integers(0, 60))
 def test_time_tally_judges_the_last_ten_tenths(calls, fields, clear_after):
     clock = ManualClock()
@@ -62,7 +62,6 @@ def test_time_tally_judges_the_last_ten_tenths(calls, fields, clear_after):
         assert tally.record(is_failure, is_slow) is is_over(window, [call for _, call in held])
 
 
-@settings(deadline=None, derandomize=True)
 @given(calls=calls, failure_threshold=st.integers(1, 5))
 def test_consecutive_tally_judges_the_failures_since_the_last_success(calls, failure_threshold):
     tally = ConsecutiveTally(failure_threshold)

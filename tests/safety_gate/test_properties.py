@@ -34,7 +34,7 @@ SOURCES = [*CASES, *sorted((ROOT / "safety_gate").rglob("*.py"))]
 STRICT = RuleSettings(is_strict=True)
 
 modest = settings(
-    max_examples=40, deadline=None, derandomize=True,
+    max_examples=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )  # fmt: skip
 

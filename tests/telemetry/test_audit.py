@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.drivers import Driver
@@ -66,7 +66,6 @@ def test_rt174_a_count_of_zero_is_an_error() -> None:
         DlpRedaction("a", 0)
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c.d", "0", "z-9"]), st.integers(1, 9)), max_size=12))
 def test_an_emit_is_one_event_a_rule_with_the_sum_of_its_counts(counts: list[tuple[str, int]]) -> None:
     events = events_of(counts)

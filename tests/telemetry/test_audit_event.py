@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.telemetry.audit_material import events_of
@@ -78,20 +78,17 @@ def test_canonical_json_of_a_known_event() -> None:
     )
 
 
-@settings(deadline=None, derandomize=True)
 @given(audit_events)
 def test_canonical_json_is_that_of_the_specification(event: AuditEvent) -> None:
     assert canonical_json(event) == canonical(event)
 
 
-@settings(deadline=None, derandomize=True)
 @given(audit_events)
 def test_the_hash_is_that_of_the_json_with_an_empty_hash(event: AuditEvent) -> None:
     expected = hashlib.sha256(canonical(dataclasses.replace(event, event_hash="")).encode()).hexdigest()
     assert event_hash(event) == expected
 
 
-@settings(deadline=None, derandomize=True)
 @given(audit_events)
 def test_a_sealed_event_has_its_hash_and_its_json(event: AuditEvent) -> None:
     link = sealed(dataclasses.replace(event, event_hash=""))
@@ -100,13 +97,11 @@ def test_a_sealed_event_has_its_hash_and_its_json(event: AuditEvent) -> None:
     assert dataclasses.replace(link.event, event_hash="") == dataclasses.replace(event, event_hash="")
 
 
-@settings(deadline=None, derandomize=True)
 @given(audit_events)
 def test_an_event_is_read_back(event: AuditEvent) -> None:
     assert event_from(json.loads(canonical_json(event))) == event
 
 
-@settings(deadline=None, derandomize=True)
 @given(audit_events, st.data())
 def test_another_value_in_any_field_has_another_hash(event: AuditEvent, data: st.DataObject) -> None:
     name = data.draw(

@@ -29,8 +29,7 @@ from tramapy.telemetry.audit_line import LIMIT_LINE_BYTES, line_hash
 
 P = AuditProblemCode
 
-any_time = settings(deadline=None, derandomize=True)
-any_time_with_files = settings(any_time, suppress_health_check=[HealthCheck.function_scoped_fixture])
+any_time_with_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def chain(count: int = 4) -> list[AuditEvent]:
@@ -121,7 +120,6 @@ def test_problems_are_counted_over_the_limit() -> None:
     assert not found.is_valid
 
 
-@any_time
 @given(st.data())
 def test_any_altered_field_is_found_where_it_is(data: st.DataObject) -> None:
     events = chain()
@@ -132,7 +130,6 @@ def test_any_altered_field_is_found_where_it_is(data: st.DataObject) -> None:
     assert position + 1 in {number for number, _ in codes(verify_audit(altered))}
 
 
-@any_time
 @given(st.data())
 def test_a_field_altered_with_its_hash_is_found_unless_it_is_the_last(data: st.DataObject) -> None:
     events = chain()
@@ -143,14 +140,12 @@ def test_a_field_altered_with_its_hash_is_found_unless_it_is_the_last(data: st.D
     assert not verify_audit(altered).is_valid
 
 
-@any_time
 @given(st.permutations(range(5)).filter(lambda order: list(order) != list(range(5))))
 def test_any_other_order_is_found(order: list[int]) -> None:
     events = chain(5)
     assert not verify_audit([events[position] for position in order]).is_valid
 
 
-@any_time
 @given(
     st.sets(st.integers(0, 4), min_size=1, max_size=4).filter(lambda gone: gone != set(range(min(gone), 5)))
 )
@@ -159,7 +154,6 @@ def test_any_gap_is_found(gone: set[int]) -> None:
     assert not verify_audit(events).is_valid
 
 
-@any_time
 @given(st.lists(audit_events, max_size=4))
 def test_any_events_are_judged_without_failing(events: list[AuditEvent]) -> None:
     found = verify_audit(events)

@@ -33,7 +33,7 @@ def test_length_below_one_is_refused() -> None:
 
 
 @given(text=st.text(max_size=50), character_count=st.integers(1, 7))
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(max_examples=200)
 def test_pieces_joined_are_the_text(text: str, character_count: int) -> None:
     assert "".join(split_words(text)) == text
     assert "".join(split_every(character_count)(text)) == text

@@ -265,13 +265,6 @@ def _logprobs(value: object) -> Plan:
     return SKIP if isinstance(value, dict) else None
 
 
-def _message_plan(value: object) -> Plan:
-    item = mapping_of(value)
-    if len(item) == 2 and isinstance(item.get("content"), str) and item.get("role") == "assistant":
-        return SKIP
-    return MESSAGE
-
-
 _FILTERS: Final = by_name({"severity": word, "filtered": opaque, "detected": opaque})
 
 MESSAGE: Final[Mapping[str, Plan]] = {
@@ -310,4 +303,4 @@ ANSWER_HEAD: Final[Mapping[str, Plan]] = {
 }
 """For what every answer has, streamed or not."""
 
-_ANSWER: Final[Plan] = {**ANSWER_HEAD, "choices": each({**CHOICE_HEAD, "message": _message_plan})}
+_ANSWER: Final[Plan] = {**ANSWER_HEAD, "choices": each({**CHOICE_HEAD, "message": MESSAGE})}
