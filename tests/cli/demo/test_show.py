@@ -1,12 +1,13 @@
 import io
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 from rich.text import Text
 
-from tests.cli.running import PROMPTS, run, run_in_a_pipe
+from tests.cli.running import PROMPTS, Outcome, run, run_in_a_pipe
 from tramapy import TramapyError
 from tramapy.cli.demo import show
 from tramapy.cli.demo.answers import PLANTED
@@ -14,6 +15,16 @@ from tramapy.cli.demo.masking import find_sensitive
 from tramapy.cli.demo.prompt_file import PromptFile, default_prompt_path
 from tramapy.cli.demo.scene import Claim, Scene
 from tramapy.testing import assert_no_canary
+
+
+@cache
+def shown(path: Path) -> Outcome:
+    return run("demo", str(path))
+
+
+@cache
+def piped() -> bytes:
+    return run_in_a_pipe("demo")
 
 
 def played(text: str, *, is_cut: bool = False) -> tuple[bool, str]:
@@ -24,7 +35,7 @@ def played(text: str, *, is_cut: bool = False) -> tuple[bool, str]:
 
 @pytest.mark.parametrize("path", PROMPTS, ids=lambda path: path.stem)
 def test_every_claim_holds_on_every_example(path: Path) -> None:
-    outcome = run("demo", str(path))
+    outcome = shown(path)
     assert outcome.exit_code == 0
     assert re.search(r"^(\d+) of \1 claims held, in 8 scenes\.", outcome.output, re.MULTILINE)
 
@@ -33,17 +44,16 @@ def test_every_claim_holds_on_every_example(path: Path) -> None:
 def test_no_secret_is_shown(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     originals = [text[span.start : span.end] for span in find_sensitive(text)]
-    assert_no_canary([*PLANTED, *originals], run("demo", str(path)).output)
+    assert_no_canary([*PLANTED, *originals], shown(path).output)
 
 
 def test_the_same_prompt_always_shows_the_same_also_through_a_pipe() -> None:
-    first = run_in_a_pipe("demo")
-    assert run_in_a_pipe("demo", PYTHONHASHSEED="7", COLUMNS="60") == first
-    assert first.decode() == run("demo", str(default_prompt_path())).output
+    assert run_in_a_pipe("demo", PYTHONHASHSEED="7", COLUMNS="60") == piped()
+    assert piped().decode() == shown(default_prompt_path()).output
 
 
 def test_a_pipe_gets_no_colours_and_neither_does_no_color() -> None:
-    assert b"\x1b" not in run_in_a_pipe("demo")
+    assert b"\x1b" not in piped()
     coloured = run_in_a_pipe("events", FORCE_COLOR="1")
     assert b"\x1b[36m" in coloured
     assert b"\x1b[36m" not in run_in_a_pipe("events", FORCE_COLOR="1", NO_COLOR="1")
@@ -54,7 +64,7 @@ def test_a_terminal_without_the_characters_gets_question_marks_and_no_error() ->
 
 
 def test_no_port_and_no_path_of_the_machine_is_shown() -> None:
-    output = run("demo").output
+    output = shown(default_prompt_path()).output
     assert "127.0.0.1" not in output
     assert str(default_prompt_path().parent) not in output
 
