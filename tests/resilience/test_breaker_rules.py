@@ -187,7 +187,7 @@ def test_b09_a_rejection_says_who_and_when(clock):
 def test_b10_a_rejection_uses_up_no_retry_and_takes_no_place(clock):
     policy = RetryPolicy(RetryPolicySettings(provider_retries=5), lambda: 0.0)
     refused = CircuitBreakerOpenError("p", 60.0)
-    assert policy.decide(refused, 0, now_s=0.0, deadline_at_s=None) == Stop()
+    assert isinstance(policy.decide(refused, 0, now_s=0.0, deadline_at_s=None), Stop)
     breaker = breaker_of(clock, failure_threshold=1)
     fail_once(breaker)
     for _ in range(10):

@@ -173,7 +173,7 @@ def test_retryable_errors_are_retried(error):
 )
 def test_other_errors_stop(error):
     assert not is_retryable(error)
-    assert decide(error) == Stop()
+    assert isinstance(decide(error), Stop)
 
 
 @pytest.mark.parametrize(
@@ -190,11 +190,11 @@ def test_other_errors_stop(error):
 @pytest.mark.parametrize("is_grouped", [False, True], ids=["alone", "in_a_group"])
 def test_r11_a_cancellation_is_never_retried(cancellation, is_grouped):
     error = BaseExceptionGroup("several", [OVERLOADED, cancellation]) if is_grouped else cancellation
-    assert decide(error) == Stop()
+    assert isinstance(decide(error), Stop)
 
 
 def test_r26_an_open_circuit_is_not_waited_for():
-    assert decide(CircuitBreakerOpenError("p", 0.01)) == Stop()
+    assert isinstance(decide(CircuitBreakerOpenError("p", 0.01)), Stop)
 
 
 def test_in_a_group_the_longest_hint_counts():

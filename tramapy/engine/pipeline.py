@@ -25,7 +25,7 @@ __all__ = ["HookChain", "Pipeline", "RequestHook", "ResponseHook", "StreamDlp"]
 StreamDlp: TypeAlias = Literal["auto", "buffer"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RequestHook:
     """One interceptor's request side, and the name that errors give it."""
 
@@ -35,7 +35,7 @@ class RequestHook:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ResponseHook:
     """One interceptor's response side; one that only observes must return what it was given."""
 
@@ -44,7 +44,7 @@ class ResponseHook:
     observes_only: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HookChain:
     """The interceptors' two sides, in order; a side that an interceptor does not override costs nothing."""
 
@@ -79,7 +79,7 @@ class HookChain:
         return any(not hook.observes_only for hook in self.responses)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Pipeline:
     """A tenant's settings, ready to run; two tenants are two pipelines."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tramapy.engine.arguments import checked_name
 from tramapy.engine.port import Answer, ChunkSource
@@ -20,7 +20,7 @@ _REMEMBERED_MODELS = 256
 OpenStream: TypeAlias = Callable[[ModelRequest], ChunkSource]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BoundProvider:
     """A provider as the engine calls it: by function, sync or async alike.
 
@@ -39,8 +39,7 @@ class BoundProvider:
     sees_images: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedRoute:
+class ResolvedRoute(NamedTuple):
     """One way to answer, with everything that an attempt needs."""
 
     provider: BoundProvider

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tramapy.resilience.validation import whole_number
 from tramapy.values import shown
@@ -62,21 +62,18 @@ class TokenBudgetSettings:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class UsageUnavailable:
     """The provider did not say what it used, so nothing was added and nothing can be judged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SoftLimitExceeded:
+class SoftLimitExceeded(NamedTuple):
     """The operation has used more than its soft limit; comes once per operation."""
 
     limit_tokens: int
     observed_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HardLimitExceeded:
+class HardLimitExceeded(NamedTuple):
     """A hard limit was passed: the answer must not be used."""
 
     scope: Literal["attempt", "operation"]

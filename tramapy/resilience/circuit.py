@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tramapy.resilience.tally import Tally
 
@@ -59,8 +58,7 @@ class Permit:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(NamedTuple):
     """The provider is shut off. No attempt was made, so this counts on no retry.
 
     Args:

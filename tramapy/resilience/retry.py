@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tramapy.cancellation import leaves
 from tramapy.errors import ConfigurationError, ProviderError
@@ -80,22 +80,19 @@ class NextRouteReason(enum.Enum):
     DEADLINE = "deadline"
 
 
-@dataclass(frozen=True, slots=True)
-class RetryAfter:
+class RetryAfter(NamedTuple):
     """Wait for `delay_s`, then try the same route again."""
 
     delay_s: float
     source: DelaySource
 
 
-@dataclass(frozen=True, slots=True)
-class NextRoute:
+class NextRoute(NamedTuple):
     """Do not wait for this route; take the next one, or raise at once where there is none."""
 
     reason: NextRouteReason
 
 
-@dataclass(frozen=True, slots=True)
 class Stop:
     """The error is not retryable: raise it, on this route and on any other."""
 
