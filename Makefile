@@ -8,6 +8,9 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# the tests start many processes, and none need compile again what another has compiled
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-peers test-peers-wrap test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
 
 $(STAMP): pyproject.toml constraints.txt

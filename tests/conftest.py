@@ -1,7 +1,9 @@
 """Fixtures of the whole suite, and how its random tests run."""
 
 import gc
+from collections.abc import Generator
 
+import pytest
 from hypothesis import settings
 
 from tests.drivers import async_driver, driver
@@ -9,11 +11,18 @@ from tests.drivers import async_driver, driver
 __all__ = ["async_driver", "driver"]
 
 # The same examples in every run: what is covered, and what fails, must not hang on chance.
-settings.register_profile("suite", deadline=None, derandomize=True)
+settings.register_profile("suite", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("suite")
 
 
-def pytest_collection_finish() -> None:
-    # Many tests ask for a full collection. What stands in memory now stays to the end, so none need look at it.
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, None, None]:
+    """Collect what a test has left, so that it is told of there, and put away the rest.
+
+    Many tests ask for a full collection: what stands in memory from before them need not be looked at again.
+    """
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()

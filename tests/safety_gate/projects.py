@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from safety_gate.cli import main
 
 SWALLOW = "async def f(t):\n    try:\n        await t\n    except BaseException:\n        pass\n"
 PRESERVE = SWALLOW.replace("pass", "raise")
 PRINT = 'def f():\n    print("x")\n'
+
+
+class Run(NamedTuple):
+    """What a run of the command gave."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 class Project:
@@ -56,10 +68,21 @@ class Project:
         self.git("commit", "-q", "-m", "x")
         return self
 
-    def gate(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def gate(self, *arguments: str) -> Run:
+        """Run the command here, in the project's directory."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.chdir(self.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                exit_code = main(arguments)
+            except SystemExit as end:
+                exit_code = end.code if isinstance(end.code, int) else 1
+        return Run(exit_code, out.getvalue(), err.getvalue())
+
+    def gate_apart(self, *arguments: str) -> Run:
         """Run the command in a process of its own."""
         command = [sys.executable, "-m", "safety_gate", *arguments]
-        return subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
+        return Run(done.returncode, done.stdout, done.stderr)
 
     def report(self, *arguments: str) -> dict[str, Any]:
         """Run `check` and return its JSON."""

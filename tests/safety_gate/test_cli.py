@@ -21,10 +21,10 @@ from tests.safety_gate.projects import PRINT, SWALLOW, Project
 
 def test_exit_codes(project: Project) -> None:
     project.write(clean="x = 1\n", dirty=PRINT, broken="def f(:\n")
-    assert project.gate("check", "clean.py").returncode == 0
-    assert project.gate("check", "dirty.py").returncode == 1
-    assert project.gate("check", "broken.py").returncode == 2
-    assert project.gate("check", ".").returncode == 2
+    assert project.gate_apart("check", "clean.py").returncode == 0
+    assert project.gate_apart("check", "dirty.py").returncode == 1
+    assert project.gate_apart("check", "broken.py").returncode == 2
+    assert project.gate_apart("check", ".").returncode == 2
 
 
 def test_advice_does_not_fail(project: Project) -> None:
