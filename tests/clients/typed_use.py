@@ -1,4 +1,4 @@
-"""What a type checker must see of a wrapped client: checked by pyright and mypy, never run."""
+"""What a type checker must see of a wrapped client: the bare one's type. Never run: `make pyright` reads it."""
 
 from __future__ import annotations
 
