@@ -1,7 +1,7 @@
 """Fixtures of the whole suite, and how its random tests run."""
 
 import gc
-from collections.abc import Generator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -15,14 +15,12 @@ settings.register_profile("suite", max_examples=50, deadline=None, derandomize=T
 settings.load_profile("suite")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Generator[None, None, None]:
+@pytest.fixture(autouse=True)
+def _put_away() -> Iterator[None]:
     """Collect what a test has left, so that it is told of there, and put away the rest.
 
     Many tests ask for a full collection: what stands in memory from before them need not be looked at again.
     """
-    try:
-        return (yield)
-    finally:
-        gc.collect()
-        gc.freeze()
+    yield
+    gc.collect()
+    gc.freeze()

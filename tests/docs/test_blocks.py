@@ -11,6 +11,9 @@ import pytest
 
 from tests.docs.pages import ROOT, RUN_PAGES, Block, blocks_of, page_id, run_block
 
+# a page shows a call, and not each time how the client is closed
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
