@@ -210,9 +210,9 @@ def test_o06_tokens_are_on_attempts_alone_and_instrumentations_beneath_are_asked
 def test_o07_no_id_of_a_user_or_an_operation_is_a_tag(driver: Driver) -> None:
     telemetry = Telemetry(compat_metrics=True)
     rig = driver.rig([USED], event_observers=[telemetry.observer])
-    rig.complete(correlation_id="user-4711", workflow_run_id="run-4711")
-    assert "4711" in json.dumps(telemetry.everything()[:-1]), "on spans"
-    assert "4711" not in str(telemetry.everything()[-1]), "and in no metric"
+    rig.complete(correlation_id="user-of-nobody-else", workflow_run_id="run-of-nobody-else")
+    assert "of-nobody-else" in json.dumps(telemetry.everything()[:-1]), "on spans"
+    assert "of-nobody-else" not in str(telemetry.everything()[-1]), "and in no metric"
     allowed = {tag for metric in ALL_METRICS for tag in metric.tags}
     assert not allowed & {"tramapy.correlation_id", "tramapy.workflow_run_id"}
 
