@@ -49,6 +49,7 @@ class Chatty(float):
         (print, "a bare function"),
         ([].append, "a bare function"),
         (None, "of type NoneType"),
+        (math, "the module math"),
     ],
 )
 def test_a_value_is_described_without_an_article_to_choose(value: object, words: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import random as _random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,8 +27,9 @@ from tramapy.hooks.dlp import (
 )
 from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver, ObserverChain, refuse_async
 from tramapy.hooks.operation import CompositeOperationInterceptor, OperationInterceptor
-from tramapy.hooks.provider import Route
+from tramapy.hooks.provider import AsyncProvider, Provider, Route
 from tramapy.messages import ToolDefinition
+from tramapy.remedies import instance_of, unknown_name
 from tramapy.resilience.breaker import CircuitBreaker, CircuitBreakerSettings
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy, RetryPolicySettings
@@ -158,7 +160,7 @@ def options_error(options: Mapping[str, object]) -> ConfigurationError | None:
     known = CallOptions.__annotations__
     unknown = sorted(options.keys() - known.keys())
     if unknown:
-        return ConfigurationError(f"Unknown option {unknown[0]!r}; known are {', '.join(known)}")
+        return ConfigurationError(unknown_name("option", unknown[0], known))
     if "model" not in options:
         return ConfigurationError("model is missing; name the model, for example model='gpt-4o'")
     return None
@@ -174,9 +176,7 @@ def build_pipeline(
     """
     unknown = sorted(set(settings) - set(PipelineSettings.__annotations__))
     if unknown:
-        raise ConfigurationError(
-            f"Unknown setting {unknown[0]!r}; known are {', '.join(PipelineSettings.__annotations__)}"
-        )
+        raise ConfigurationError(unknown_name("setting", unknown[0], PipelineSettings.__annotations__))
     random = _random_source(settings)
     return Pipeline(
         port=port,
@@ -188,7 +188,7 @@ def build_pipeline(
         tool_results=_value(
             settings, "tool_result_filtering", ToolResultFilteringSettings, ToolResultFilteringSettings()
         ),
-        observers=ObserverChain(_listed(settings, "event_observers")),
+        observers=ObserverChain(_event_observers(settings)),
         content_observers=_plain_observers(
             settings, "content_observers", AttemptContentObserver, "on_attempt_request", "on_attempt_response"
         ),
@@ -266,9 +266,7 @@ def _interceptors(port: Port, settings: PipelineSettings) -> tuple[OperationInte
     for position, interceptor in enumerate(listed):
         where = f"interceptors[{position}]"
         if not isinstance(interceptor, OperationInterceptor):
-            raise ConfigurationError(
-                f"{where} is {described(interceptor)}; derive a class from OperationInterceptor"
-            )
+            raise _misplaced(where, interceptor, OperationInterceptor)
         for hook in _unfolded(interceptor):
             _refuse_unless_async(port, where, hook, *_INTERCEPTED)
             wrong = misspelled(hook, OperationInterceptor, *_INTERCEPTED)
@@ -293,7 +291,9 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
     if dlp is None:
         return None
     if not isinstance(dlp, DlpInterceptor):
-        raise ConfigurationError(f"{name} is {described(dlp)}; {_dlp_remedy(dlp)}")
+        raise ConfigurationError(
+            f"{name} is {described(dlp)}; {_remedy(dlp, DlpInterceptor, _dlp_remedy(dlp))}"
+        )
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
         refuse_async(name, hook, "open_stream")
@@ -354,19 +354,51 @@ def _dlp_remedy(given: object) -> str:
         return "write RuleBasedDlpInterceptor(...) around it"
     if any(isinstance(each, DlpRule) for each in listed):
         return "write RuleBasedDlpInterceptor(RuleBasedDlpConfiguration(rules=[...])), with the rules in it"
-    return (
-        "write a class that derives from DlpInterceptor, with a method inspect(self, context, text) that "
-        "returns a DlpResult"
+    if any(isinstance(each, DlpInterceptor) for each in listed):
+        return "it takes one; write CompositeDlpInterceptor([...]) around several"
+    own = (
+        "a class that derives from DlpInterceptor, with a method inspect(self, context, text) that returns "
+        "a DlpResult"
     )
+    if inspect.isroutine(given):
+        return f"write {own}"
+    return (
+        f"write RuleBasedDlpInterceptor.with_default_rules() for the rules that come with tramapy, or {own}"
+    )
+
+
+_PLACES: tuple[tuple[tuple[type[object], ...], str], ...] = (
+    ((DlpInterceptor,), "dlp=... or request_dlp=..."),
+    ((OperationInterceptor,), "interceptors=[...]"),
+    ((EngineEventObserver,), "event_observers=[...]"),
+    ((AttemptContentObserver,), "content_observers=[...]"),
+    ((FailureDiagnosticObserver,), "diagnostic_observers=[...]"),
+    ((DlpRedactionAuditEmitter,), "dlp_redaction_audit=..."),
+    ((Provider, AsyncProvider), "providers={...}"),
+)
+
+
+def _misplaced(where: str, given: object, kind: type[object]) -> ConfigurationError:
+    remedy = _remedy(given, kind, f"derive a class from {kind.__name__}")
+    return ConfigurationError(f"{where} is {described(given)}; {remedy}")
+
+
+def _remedy(given: object, kind: type[object], otherwise: str) -> str:
+    """Say what to do with what is no `kind`: make an object of it, or give it in the place that is its own."""
+    made = instance_of(given, kind)
+    if made is not None:
+        return made
+    for kinds, place in _PLACES:
+        if isinstance(given, kinds):
+            return f"give it as {place}"
+    return otherwise
 
 
 def _audit(port: Port, settings: PipelineSettings) -> DlpRedactionAuditEmitter | None:
     emitter = settings.get("dlp_redaction_audit")
     if emitter is not None:
         if not isinstance(emitter, DlpRedactionAuditEmitter):
-            raise ConfigurationError(
-                f"dlp_redaction_audit is {described(emitter)}; derive a class from DlpRedactionAuditEmitter"
-            )
+            raise _misplaced("dlp_redaction_audit", emitter, DlpRedactionAuditEmitter)
         _refuse_unless_async(port, "dlp_redaction_audit", emitter, "emit")
         if settings.get("dlp") is None and settings.get("request_dlp") is None:
             raise ConfigurationError(
@@ -375,12 +407,23 @@ def _audit(port: Port, settings: PipelineSettings) -> DlpRedactionAuditEmitter |
     return emitter
 
 
+def _event_observers(settings: PipelineSettings) -> tuple[EngineEventObserver, ...]:
+    """Return the observers, which need not derive from our class; what has another place is told so."""
+    listed: tuple[EngineEventObserver, ...] = _listed(settings, "event_observers")
+    for position, observer in enumerate(listed):
+        is_deaf = not any(hasattr(observer, name) for name in ("on_engine_event", "on_runtime_event"))
+        remedy = _remedy(observer, EngineEventObserver, "")
+        if is_deaf and remedy:
+            raise ConfigurationError(f"event_observers[{position}] is {described(observer)}; {remedy}")
+    return listed
+
+
 def _plain_observers(settings: PipelineSettings, name: str, kind: type[T], *methods: str) -> tuple[T, ...]:
     listed: tuple[T, ...] = _listed(settings, name)
     for position, observer in enumerate(listed):
         where = f"{name}[{position}]"
         if not isinstance(observer, kind):
-            raise ConfigurationError(f"{where} is {described(observer)}; derive a class from {kind.__name__}")
+            raise _misplaced(where, observer, kind)
         refuse_async(where, observer, *methods)
     return listed
 
@@ -422,14 +465,22 @@ def _value(settings: PipelineSettings, name: str, kind: type[T], default: T) -> 
 def _optional(settings: PipelineSettings, name: str, kind: type[T]) -> T | None:
     value = settings.get(name)
     if value is not None and not isinstance(value, kind):
-        raise ConfigurationError(f"{name} is {described(value)}; give {kind.__name__}(...)")
+        raise ConfigurationError(f"{name} is {described(value)}; give {_EXAMPLES[kind]}")
     return value
+
+
+_EXAMPLES: Mapping[type[object], str] = {
+    RetryPolicySettings: "RetryPolicySettings(provider_retries=2)",
+    CircuitBreakerSettings: "CircuitBreakerSettings(failure_threshold=5)",
+    TokenBudgetSettings: "TokenBudgetSettings(hard_max_tokens_per_operation=10_000)",
+    ToolResultFilteringSettings: "ToolResultFilteringSettings(default_max_aggregate_text_length=50_000)",
+}
 
 
 def _listed(settings: PipelineSettings, name: str) -> tuple[Any, ...]:
     value = settings.get(name, ())
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise ConfigurationError(f"{name} is {described(value)}; give a list")
+        raise ConfigurationError(f"{name} is {described(value)}; give a list, {name}=[...]")
     return tuple(cast("Iterable[object]", value))
 
 
@@ -444,6 +495,8 @@ def _mapping(settings: PipelineSettings, name: str) -> Mapping[str, Any]:
 
 
 def _require_methods(name: str, value: object, *methods: str) -> None:
+    if isinstance(value, type):
+        raise ConfigurationError(f"{name} is {described(value)}; write {value.__name__}(...)")
     missing = [method for method in methods if not callable(getattr(value, method, None))]
     if missing:
         raise ConfigurationError(

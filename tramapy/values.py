@@ -104,6 +104,8 @@ def described(value: object) -> str:
     """Say what a value is, for a message that goes on after "is": by type, never by what it holds."""
     if isinstance(value, type):
         return f"the class {value.__name__}, and no instance"
+    if inspect.ismodule(value):
+        return f"the module {value.__name__}"
     return "a bare function" if inspect.isroutine(value) else f"of type {type(value).__name__}"
 
 

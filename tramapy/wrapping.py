@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, cast
 
 from tramapy.clients.assembly import Assembly, WrapSettings
 from tramapy.clients.exchange import AsyncExchange, AsyncSourceSender, Exchange, SourceSender
@@ -24,6 +24,7 @@ from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.routing import BoundProvider
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.provider import Route
+from tramapy.remedies import refuse_unnamed
 
 if TYPE_CHECKING:
     from anthropic import Anthropic, AsyncAnthropic
@@ -36,7 +37,7 @@ C = TypeVar("C", bound="OpenAI | AsyncOpenAI | Anthropic | AsyncAnthropic")
 _WRAPPED = "tramapy_wrapped"
 
 
-def wrap(client: C, **settings: Unpack[WrapSettings]) -> C:
+def wrap(client: C, *unnamed: Never, **settings: Unpack[WrapSettings]) -> C:
     """Return a client of the same type, every call of which is governed; the given one stays as it is.
 
     It uses the same connections, key, headers and timeouts. Retries are tramapy's alone. A client that is wrapped
@@ -44,11 +45,13 @@ def wrap(client: C, **settings: Unpack[WrapSettings]) -> C:
 
     Args:
         client: An OpenAI or Anthropic client, sync or async, Azure included.
+        *unnamed: Refused: settings have names.
         **settings: See `WrapSettings`.
 
     Raises:
         ConfigurationError: The client cannot be governed, or a setting cannot work.
     """
+    refuse_unnamed("wrap takes the client alone without a name", unnamed, "dlp=... or interceptors=[...]")
     record = _record_of(client)
     if record is None:
         plain: Any = client

@@ -134,7 +134,23 @@ def test_an_error_of_ours_is_the_vendor_s_where_its_sdk_is_there(world: World) -
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GovernedTransport(object()), "must be a client of httpx"),
+        (
+            lambda: GovernedTransport(object()),
+            r"inner is of type object; give a transport, for example httpx\.Cl",
+        ),
+        (
+            lambda: AsyncGovernedTransport(httpx2.AsyncClient()),
+            r"httpx\.AsyncClient\(transport=AsyncGovernedTra",
+        ),
+        (lambda: GovernedTransport(httpx2.HTTPTransport), r"no instance; write HTTPTransport\(\.\.\.\)$"),
+        (
+            lambda: GovernedTransport(offline()),
+            r"inner is of type OpenAI; for a client of an SDK use tramapy\.wrap",
+        ),
+        (
+            lambda: GovernedTransport(httpx2.MockTransport(print), 5),
+            "takes the inner one alone without a name",
+        ),
         (lambda: GovernedTransport(httpx2.AsyncHTTPTransport(verify=False)), "use AsyncGovernedTransport"),
         (lambda: AsyncGovernedTransport(httpx2.HTTPTransport(verify=False)), "use GovernedTransport"),
         (lambda: GovernedTransport(httpx2.MockTransport(print), vendor="nobody"), "'openai' or 'anthropic'"),
@@ -143,7 +159,7 @@ def test_an_error_of_ours_is_the_vendor_s_where_its_sdk_is_there(world: World) -
             "use wrap",
         ),
     ],
-    ids=["no transport", "async", "sync", "vendor", "fallbacks"],
+    ids=["no transport", "client", "class", "SDK client", "unnamed", "async", "sync", "vendor", "fallbacks"],
 )
 def test_what_cannot_work_is_refused(make: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):

@@ -28,11 +28,12 @@ from tramapy import (
     Provider,
     Route,
     RuleBasedDlpConfiguration,
+    RuleBasedDlpInterceptor,
     StreamingDlpInterceptor,
     Tramapy,
     TramapyError,
 )
-from tramapy.testing import RecordingObserver, ScriptedProvider
+from tramapy.testing import FakeClock, RecordingObserver, ScriptedProvider
 
 
 def mask(context: object, text: str) -> DlpResult:
@@ -106,7 +107,10 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         {"interceptors": [object()]},
         r"interceptors\[0\] is of type object; derive a class from OperationInterceptor",
     ),
-    ({"interceptors": [OnRequest]}, r"interceptors\[0\] is the class OnRequest, and no instance; derive"),
+    (
+        {"interceptors": [OnRequest]},
+        r"interceptors\[0\] is the class OnRequest, and no instance; write OnRequest\(\.\.\.\)",
+    ),
     (
         {"dlp": mask},
         r"dlp is a bare function; write a class that derives from DlpInterceptor, with a method inspect",
@@ -132,8 +136,36 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         r"request_dlp is of type RuleBasedDlpConfiguration; write RuleBasedDlpInterceptor",
     ),
     ({"request_dlp": [SSN]}, r"request_dlp is of type list; write RuleBasedDlpInterceptor\(RuleBasedDlpConf"),
-    ({"dlp": Words}, r"dlp is the class Words, and no instance; write a class"),
-    ({"dlp": [Words()]}, r"dlp is of type list; write a class that derives from DlpInterceptor"),
+    ({"dlp": Words}, r"dlp is the class Words, and no instance; write Words\(\.\.\.\)"),
+    (
+        {"dlp": RuleBasedDlpInterceptor},
+        r"dlp is .* write RuleBasedDlpInterceptor\.with_default_rules\(\), or",
+    ),
+    (
+        {"dlp": RuleBasedDlpInterceptor.with_default_rules},
+        r"dlp is a bare function; call it: RuleBasedDlpInterceptor\.with_default_rules\(\)$",
+    ),
+    (
+        {"dlp": [Words(), Words()]},
+        r"dlp is of type list; it takes one; write CompositeDlpInterceptor\(\[\.\.\.\]\)",
+    ),
+    (
+        {"dlp": True},
+        r"dlp is of type bool; write RuleBasedDlpInterceptor\.with_default_rules\(\) for the rules",
+    ),
+    ({"dlp": OnRequest()}, r"dlp is of type OnRequest; give it as interceptors=\[\.\.\.\]$"),
+    (
+        {"interceptors": [Words()]},
+        r"interceptors\[0\] is of type Words; give it as dlp=\.\.\. or request_dlp=",
+    ),
+    (
+        {"event_observers": [OnRequest()]},
+        r"event_observers\[0\] is of type OnRequest; give it as interceptors=\[\.\.\.\]$",
+    ),
+    ({"content_observers": [Words]}, r"content_observers\[0\] is the class Words, and no instance; derive a"),
+    ({"clock": FakeClock}, r"clock is the class FakeClock, and no instance; write FakeClock\(\.\.\.\)$"),
+    ({"intercepters": []}, r"Unknown setting 'intercepters'; did you mean interceptors\?$"),
+    ({"no such": 1}, r"Unknown setting, whose name is no plain word; known are default_provider"),
     ({"dlp": AsyncStream()}, r"dlp: AsyncStream\.open_stream is async; make it a plain method"),
     ({"request_dlp": mask}, r"request_dlp is a bare function; write a class"),
     (
@@ -151,7 +183,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"tool_result_filtering": 5},
-        r"tool_result_filtering is of type int; give ToolResultFilteringSettings\(\.\.\.\)",
+        r"tool_result_filtering is of type int; give ToolResultFilteringSettings\(default_",
     ),
     ({"event_observers": RecordingObserver()}, r"event_observers is of type RecordingObserver; give a list"),
     (
@@ -184,9 +216,12 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         {"diagnostic_observers": [AsyncDiagnostics()]},
         r"diagnostic_observers\[0\]: AsyncDiagnostics\.on_failure is async",
     ),
-    ({"retry": 3}, r"retry is of type int; give RetryPolicySettings\(\.\.\.\)"),
-    ({"circuit_breaker": True}, r"circuit_breaker is of type bool; give CircuitBreakerSettings\(\.\.\.\)"),
-    ({"token_budget": 100}, r"token_budget is of type int; give TokenBudgetSettings\(\.\.\.\)"),
+    ({"retry": 3}, r"retry is of type int; give RetryPolicySettings\(provider_retries="),
+    (
+        {"circuit_breaker": True},
+        r"circuit_breaker is of type bool; give CircuitBreakerSettings\(failure_threshold=",
+    ),
+    ({"token_budget": 100}, r"token_budget is of type int; give TokenBudgetSettings\(hard_max_tokens_per_"),
     ({"timeout_s": 0}, r"timeout_s is 0; it must be a positive, finite number of seconds, or None"),
     ({"timeout_s": "60"}, r"timeout_s takes seconds as a number, not str"),
     ({"timeout_s": True}, r"timeout_s takes seconds as a number, not bool"),

@@ -353,7 +353,12 @@ def test_client_of_the_other_kind_is_refused(wire: Format) -> None:
         (wire.provider, wire.async_client(api_key=API_KEY, http_client=ahttp_client), wire.client),
         (wire.async_provider, wire.client(api_key=API_KEY, http_client=http_client), wire.async_client),
     ):
-        problem = f"^{kind.__name__} takes an {vendor}.{wanted.__name__} client, not {type(client).__name__}$"
+        other = wire.async_provider if kind is wire.provider else wire.provider
+        given = type(client).__name__
+        problem = (
+            f"^{kind.__name__} takes an {vendor}.{wanted.__name__} client; client is of type {given}: "
+            f"use {other.__name__}$"
+        )
         with pytest.raises(ConfigurationError, match=problem):
             kind(client)
 

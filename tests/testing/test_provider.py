@@ -10,7 +10,8 @@ from contextlib import aclosing
 import anyio
 import pytest
 
-from tramapy.errors import ProviderError
+from tramapy import RetryPolicySettings, Tramapy
+from tramapy.errors import ConfigurationError, ProviderError
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
 from tramapy.messages import (
     Chunk,
@@ -206,6 +207,14 @@ def test_running_out_of_answers_names_the_count(call: Callable[[ScriptedProvider
     with pytest.raises(AssertionError, match="has 1 answers and got request 2; add an answer"):
         call(provider)
     assert (len(provider.requests), provider.open_stream_count) == (2, 0)
+
+
+def test_running_out_of_answers_is_told_through_the_engine() -> None:
+    facade = Tramapy({"p": ScriptedProvider()}, retry=RetryPolicySettings(provider_retries=2))
+    with pytest.raises(
+        ConfigurationError, match=r"^ScriptedProvider has 0 answers and got request 1; add an answer"
+    ):
+        facade.complete([Message.user("x")], model="m")
 
 
 def test_last_answer_repeats_where_told() -> None:

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,12 @@ from tramapy.testing import (
     Gate,
     HttpRejection,
     MidStreamError,
+    OutOfAnswersError,
     PlainAnswer,
     RawBody,
     ResetConnection,
     ScriptedAnswer,
+    ScriptedProvider,
     ScriptedServer,
     SendBytes,
     ServerRequest,
@@ -148,34 +151,95 @@ def test_unknown_path_is_404_and_takes_no_answer(method: str, path: str) -> None
         assert text_of(client.post()) == "x"
 
 
-def _drop(server: ScriptedServer, path: str = CHAT) -> None:
-    """Ask for an answer that the server does not have."""
-    with server, Client(server) as client, pytest.raises(http.client.RemoteDisconnected):
-        client.post(path=path)
+def _told(server: ScriptedServer, kind: type[Exception], path: str = CHAT) -> dict[str, Any]:
+    """Ask for an answer that the server does not have; return what it says, and expect what it raises when left."""
+    client = Client(server.__enter__())
+    response = client.post(path=path)
+    assert response.status == 410
+    said: dict[str, Any] = json.loads(response.read())["error"]
+    client.connection.close()
+    with pytest.raises(kind):
+        server.__exit__(None, None, None)
+    assert isinstance(server.mistake, kind)
+    return said
 
 
-def test_running_out_of_answers_drops_the_connection_and_is_told_at_the_end() -> None:
-    with pytest.raises(AssertionError, match="has 0 answers and got request 1; add an answer"):
-        _drop(ScriptedServer())
+def test_running_out_of_answers_is_told_to_the_client_and_at_the_end() -> None:
+    server = ScriptedServer()
+    said = _told(server, OutOfAnswersError)
+    assert said["code"] == "out_of_answers"
+    assert said["message"] == (
+        "ScriptedServer has 0 answers and got request 1; add an answer, or pass repeat_last=True"
+    )
+    assert [request.path for request in server.requests] == [CHAT]
 
 
-def test_answer_that_cannot_be_written_is_told_at_the_end() -> None:
+def test_answer_that_cannot_be_written_is_told_by_type_and_at_the_end() -> None:
     broken = ModelResponse(tool_calls=(ToolCall(id="c", name="f", arguments_json="{broken"),))
+    server = ScriptedServer([broken])
+    assert server.mistake is None
+    said = _told(server, json.JSONDecodeError, path="/v1/messages")
+    assert said["message"].startswith("The answer of ScriptedServer to request 1 raised JSONDecodeError; ")
+    assert "broken" not in str(said)
 
-    with pytest.raises(json.JSONDecodeError):
-        _drop(ScriptedServer([broken]), path="/v1/messages")
+
+def test_answer_that_breaks_within_drops_the_connection() -> None:
+    class Breaking:
+        def steps(self, exchange: Exchange) -> Iterator[Step]:
+            yield BeginBody(length_bytes=5)
+            raise KeyError(exchange.number)
+
+    with pytest.raises(KeyError):
+        _read_in_vain(ScriptedServer([Breaking()]))
 
 
-def _drop_and_fail(server: ScriptedServer) -> None:
+def _read_in_vain(server: ScriptedServer) -> None:
     with server, Client(server) as client:
-        with pytest.raises(http.client.RemoteDisconnected):
-            client.post()
+        response = client.post()
+        with pytest.raises(http.client.IncompleteRead):
+            response.read()
+
+
+def _ask_and_fail(server: ScriptedServer) -> None:
+    with server, Client(server) as client:
+        assert client.post().status == 410
         raise KeyError
+
+
+def test_further_paths_answer_any_method() -> None:
+    answers = [RawBody(body={"data": []}), "x"]
+    with ScriptedServer(answers, paths=["/v1/models"]) as server, Client(server) as client:
+        client.connection.request("GET", "/v1/models")
+        assert json.loads(client.connection.getresponse().read()) == {"data": []}
+        assert text_of(client.post()) == "x"
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (["v1/models"], r"^paths has one that does not begin with a slash; write it as in '/v1/embeddings'$"),
+        ("/v1/models", r"^paths takes several values, not str; give a list such as \['/v1/embeddings'\]$"),
+    ],
+    ids=["no slash", "no list"],
+)
+def test_paths_are_a_list_and_begin_with_a_slash(paths: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        ScriptedServer(paths=paths)
+
+
+@pytest.mark.parametrize(
+    "answers", ["hello", ModelResponse(content="hello"), 5], ids=["str", "response", "int"]
+)
+@pytest.mark.parametrize("kind", [ScriptedServer, ScriptedProvider])
+def test_one_answer_alone_is_no_list(kind: Any, answers: Any) -> None:
+    remedy = rf"^answers is of type \w+; give a list, for example {kind.__name__}\(\['an answer'\]\)$"
+    with pytest.raises(TypeError, match=remedy):
+        kind(answers)
 
 
 def test_error_of_the_test_wins_over_a_mistake_of_the_script() -> None:
     with pytest.raises(KeyError):
-        _drop_and_fail(ScriptedServer())
+        _ask_and_fail(ScriptedServer())
 
 
 def _send_raw(server: ScriptedServer, data: bytes) -> None:

@@ -36,7 +36,7 @@ def test_library_is_found_by_the_clients_class(name: str, kind: str) -> None:
 
 
 def test_client_of_another_library_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="is object; it must be a client of httpx or httpx2"):
+    with pytest.raises(ConfigurationError, match="is of type object; it must be one of httpx or httpx2"):
         library_of(object())
 
 

@@ -21,6 +21,7 @@ from tramapy.hooks.dlp import DlpInterceptor, DlpRedactionAuditEmitter, ToolResu
 from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver
 from tramapy.hooks.operation import OperationInterceptor
 from tramapy.hooks.provider import Route
+from tramapy.remedies import unknown_name
 from tramapy.resilience.breaker import CircuitBreakerSettings
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicySettings
@@ -202,13 +203,13 @@ def _check_names(settings: Mapping[str, object]) -> None:
                 "use fallbacks={'model': [Fallback(client)]}"
             )
         if name not in known:
-            raise ConfigurationError(f"Unknown setting {name!r}; known are {', '.join(known)}")
+            raise ConfigurationError(unknown_name("setting", name, known))
 
 
 def _facade(given: object, *, is_async: bool) -> Tramapy | AsyncTramapy | None:
     if given is None:
         return None
-    wanted = AsyncTramapy if is_async else Tramapy
+    wanted: type[Tramapy] | type[AsyncTramapy] = AsyncTramapy if is_async else Tramapy
     if not isinstance(given, wanted):
         raise ConfigurationError(
             f"tramapy is {described(given)}; {'an async' if is_async else 'a sync'} client takes "

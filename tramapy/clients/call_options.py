@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
-from typing import Final, Self, final
+from typing import Final, Never, Self, final
 
 from tramapy.engine.arguments import checked_member, checked_name, checked_seconds
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import ClassificationSource, DataClassification
+from tramapy.remedies import refuse_unnamed, unknown_name
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.values import described
 
@@ -36,16 +38,18 @@ class call_options:  # noqa: N801 # it reads as a function: `with call_options(.
         token_budget: Limits on tokens, in the place of the pipeline's.
         timeout_s: The limit of an attempt.
         deadline_s: The limit of a call as a whole.
+        *unnamed: Refused: options have names.
+        **unknown: Refused: there are no other options.
 
     Raises:
-        ConfigurationError: A value cannot work; the message names it.
+        ConfigurationError: An option is unknown or cannot work; the message names it.
     """
 
     __slots__ = ("_given",)
 
     def __init__(
         self,
-        *,
+        *unnamed: Never,
         service_interface: str | None = None,
         method_name: str | None = None,
         correlation_id: str | None = None,
@@ -55,7 +59,10 @@ class call_options:  # noqa: N801 # it reads as a function: `with call_options(.
         token_budget: TokenBudgetSettings | None = None,
         timeout_s: float | None = None,
         deadline_s: float | None = None,
+        **unknown: Never,
     ) -> None:
+        if unnamed or unknown:
+            _refuse(unnamed, unknown)
         given: dict[str, object] = {}
         for name, text in (
             ("service_interface", service_interface),
@@ -96,6 +103,14 @@ class call_options:  # noqa: N801 # it reads as a function: `with call_options(.
     ) -> None:
         """Take this block's options away, where they hold here: by value, for a token knows one context only."""
         _CURRENT.set(_without(_CURRENT.get(), self))
+
+
+def _refuse(unnamed: tuple[object, ...], unknown: Mapping[str, object]) -> None:
+    refuse_unnamed("call_options takes nothing without a name", unnamed, "correlation_id=...")
+    known = [
+        name for name in inspect.signature(call_options).parameters if name not in ("unnamed", "unknown")
+    ]
+    raise ConfigurationError(unknown_name("option", next(iter(unknown)), known))
 
 
 def current_options() -> Mapping[str, object]:

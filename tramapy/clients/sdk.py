@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, NoReturn, cast
 
+from tramapy.client import AsyncTramapy, Tramapy
 from tramapy.clients.client_errors import VendorErrors
 from tramapy.clients.http_call import HttpCall
 from tramapy.clients.http_messages import HttpRequest
 from tramapy.clients.remembered import remembered
 from tramapy.errors import ConfigurationError, TramapyError
+from tramapy.hooks.provider import AsyncProvider, Provider
+from tramapy.remedies import sdk_client_name
 from tramapy.runtime import detached
+from tramapy.values import described
 from tramapy.wire.http_library import HttpLibrary, library_of
 
 __all__ = ["SdkClient", "sdk_client", "unwrapped", "vendor_errors"]
@@ -136,6 +140,8 @@ def sdk_client(client: object, where: str = "wrap") -> SdkClient:
     Raises:
         ConfigurationError: It is none, it signs bodies, or its SDK is of a version that does not work.
     """
+    if inspect.ismodule(client) or isinstance(client, type):
+        raise _no_instance(client, where)
     for vendor, title in (("openai", "OpenAI"), ("anthropic", "Anthropic")):
         module: Any = sys.modules.get(vendor)
         if module is None or not isinstance(
@@ -146,9 +152,37 @@ def sdk_client(client: object, where: str = "wrap") -> SdkClient:
         _require_version(vendor, module)
         return _checked(vendor, module, client, is_async=isinstance(client, getattr(module, f"Async{title}")))
     _refuse_signing(client, where)
-    raise ConfigurationError(
-        f"{where} takes a client of the OpenAI or the Anthropic SDK, sync or async, not {type(client).__name__}"
-    )
+    raise ConfigurationError(f"{where} {_TAKES}; what it got is {described(client)}: {_remedy(client)}")
+
+
+_TAKES: Final = "takes a client of the OpenAI or the Anthropic SDK, sync or async"
+
+
+def _no_instance(given: object, where: str) -> ConfigurationError:
+    """Refuse a class or a module: it is often the client's, which is not made yet."""
+    module: str = getattr(given, "__name__", "")
+    title = {"openai": "OpenAI", "anthropic": "Anthropic"}.get(module)
+    if inspect.ismodule(given) and title is not None:
+        remedy = f"make a client of it, for example {module}.{title}()"
+    elif sdk_client_name(given) is not None:
+        remedy = f"make a client of it, for example {module}()"
+    else:
+        remedy = "make one, for example OpenAI()"
+    return ConfigurationError(f"{where} {_TAKES}, and got {described(given)}; {remedy}")
+
+
+def _remedy(given: object) -> str:
+    """Say what to do with an object that is no client."""
+    if isinstance(given, Tramapy | AsyncTramapy):
+        return "give it beside the client, wrap(client, tramapy=...)"
+    if isinstance(given, Provider | AsyncProvider):
+        return "give the client itself, or use Tramapy({'openai': provider})"
+    owner = getattr(given, "__self__", given)
+    if type(owner).__module__.startswith(("openai.", "anthropic.")):
+        return "give the client that it belongs to"
+    if any(hasattr(given, name) for name in ("send", "handle_request", "handle_async_request")):
+        return "for other libraries that are built on httpx use GovernedTransport"
+    return "make one, for example OpenAI()"
 
 
 def unwrapped(client: Any, source: object, max_retries: int) -> Any:

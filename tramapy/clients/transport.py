@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Final, Never, Self, Unpack
 
 from tramapy.clients.assembly import Assembly, WrapSettings
 from tramapy.clients.exchange import AsyncExchange, AsyncSourceSender, Exchange, SourceSender
@@ -13,9 +13,14 @@ from tramapy.clients.http_messages import HttpRequest, HttpResponse
 from tramapy.clients.sdk import vendor_errors
 from tramapy.clients.vendors import surfaces_of
 from tramapy.errors import ConfigurationError
+from tramapy.remedies import refuse_unnamed, sdk_client_name
+from tramapy.values import described
 from tramapy.wire.http_library import HttpLibrary, library_of
 
 __all__ = ["AsyncGovernedTransport", "GovernedTransport"]
+
+_UNNAMED: Final = "a governed transport takes the inner one alone without a name"
+_EXAMPLE: Final = "dlp=... or interceptors=[...]"
 
 
 class GovernedTransport:
@@ -26,6 +31,7 @@ class GovernedTransport:
 
     Args:
         inner: The transport that sends; closed with this one.
+        *unnamed: Refused: settings have names.
         vendor: Whose wire formats are spoken: `openai` or `anthropic`.
         **settings: See `WrapSettings`; fallbacks have no place here.
 
@@ -33,10 +39,14 @@ class GovernedTransport:
         ConfigurationError: A setting cannot work.
     """
 
-    def __init__(self, inner: Any, *, vendor: str = "openai", **settings: Unpack[WrapSettings]) -> None:
+    def __init__(
+        self, inner: Any, *unnamed: Never, vendor: str = "openai", **settings: Unpack[WrapSettings]
+    ) -> None:
+        refuse_unnamed(_UNNAMED, unnamed, _EXAMPLE)
+        send = _sending(inner, "handle_request")
         library = library_of(inner)
         assembly = _assembly(settings, is_async=False)
-        sender = SourceSender(library, _sending(inner, "handle_request"))
+        sender = SourceSender(library, send)
         exchange = Exchange(
             sender,
             library,
@@ -71,10 +81,14 @@ class GovernedTransport:
 class AsyncGovernedTransport:
     """Does what `GovernedTransport` does, for async clients, on asyncio and trio."""
 
-    def __init__(self, inner: Any, *, vendor: str = "openai", **settings: Unpack[WrapSettings]) -> None:
+    def __init__(
+        self, inner: Any, *unnamed: Never, vendor: str = "openai", **settings: Unpack[WrapSettings]
+    ) -> None:
+        refuse_unnamed(_UNNAMED, unnamed, _EXAMPLE)
+        send = _sending(inner, "handle_async_request")
         library = library_of(inner)
         assembly = _assembly(settings, is_async=True)
-        sender = AsyncSourceSender(library, _sending(inner, "handle_async_request"))
+        sender = AsyncSourceSender(library, send)
         exchange = AsyncExchange(
             sender,
             library,
@@ -107,13 +121,24 @@ class AsyncGovernedTransport:
 
 
 def _sending(inner: Any, name: str) -> Any:
+    """Return the method that sends, of a transport and of nothing else."""
     handle = getattr(inner, name, None)
-    if handle is None:
-        raise ConfigurationError(
-            f"inner is {type(inner).__name__}, which has no {name}; use "
-            f"{'GovernedTransport' if name == 'handle_async_request' else 'AsyncGovernedTransport'}"
-        )
+    if handle is None or isinstance(inner, type):
+        raise ConfigurationError(f"inner is {described(inner)}; {_remedy(inner, name)}")
     return handle
+
+
+def _remedy(inner: object, name: str) -> str:
+    is_async = name == "handle_async_request"
+    if sdk_client_name(inner) is not None:
+        return "for a client of an SDK use tramapy.wrap(client)"
+    if isinstance(inner, type):
+        return f"write {inner.__name__}(...)"
+    if hasattr(inner, "handle_request" if is_async else "handle_async_request"):
+        return f"it has no {name}: use {'GovernedTransport' if is_async else 'AsyncGovernedTransport'}"
+    kind, client = ("AsyncHTTPTransport", "AsyncClient") if is_async else ("HTTPTransport", "Client")
+    governed = "AsyncGovernedTransport" if is_async else "GovernedTransport"
+    return f"give a transport, for example httpx.{client}(transport={governed}(httpx.{kind}()))"
 
 
 def _assembly(settings: WrapSettings, *, is_async: bool) -> Assembly:

@@ -73,4 +73,4 @@ def surfaces_of(vendor: str) -> Surfaces:
             names=_ANTHROPIC_NAMES,
             prefix="/v1",
         )
-    raise ConfigurationError(f"vendor is {vendor!r}; it takes 'openai' or 'anthropic'")
+    raise ConfigurationError("vendor takes 'openai' or 'anthropic', whichever API is spoken")

@@ -16,6 +16,8 @@ from typing import Any, Protocol, cast
 
 from tramapy.errors import ConfigurationError
 from tramapy.providers.sdk_failures import SdkErrors, refused_call
+from tramapy.remedies import sdk_client_name
+from tramapy.values import described
 from tramapy.wire.http_library import (
     AsyncHttpClient,
     AsyncHttpResponse,
@@ -150,7 +152,9 @@ def _http_client_of(sdk: Sdk, client: object, kind: type[Any], owner: str) -> ob
     """Return the HTTP client under an SDK client: the one internal of an SDK that is touched."""
     if not isinstance(client, kind):
         wanted = f"{sdk.extra}.{kind.__name__}"
-        raise ConfigurationError(f"{owner} takes an {wanted} client, not {type(client).__name__}")
+        raise ConfigurationError(
+            f"{owner} takes an {wanted} client; client is {described(client)}: {_remedy(client, kind, owner)}"
+        )
     found: object = getattr(client, "_client", None)
     if found is None:
         raise ConfigurationError(
@@ -158,3 +162,16 @@ def _http_client_of(sdk: Sdk, client: object, kind: type[Any], owner: str) -> ob
             "versions that are known. Install one that is, and report this."
         )
     return found
+
+
+def _remedy(client: object, kind: type[Any], owner: str) -> str:
+    """Say what to write for what is no client of the kind that a provider takes."""
+    name = sdk_client_name(client)
+    if name == kind.__name__:
+        return f"write {owner}({name}(...))"
+    if name is None:
+        return f"make one, {owner}({kind.__name__}(...))"
+    plain_owner = owner.removeprefix("Async")
+    if name.removeprefix("Async") != kind.__name__.removeprefix("Async"):
+        plain_owner = "AnthropicMessagesProvider" if name.endswith("Anthropic") else "OpenAIChatProvider"
+    return f"use {'Async' if name.startswith('Async') else ''}{plain_owner}"

@@ -1,5 +1,6 @@
 """What a test needs: a scripted model, a scripted server with faults, time that stands still, a canary search."""
 
+from tramapy.testing.answers import OutOfAnswersError
 from tramapy.testing.canary import assert_no_canary
 from tramapy.testing.clock import FakeClock
 from tramapy.testing.exchange import (
@@ -50,6 +51,7 @@ __all__ = [
     "HttpRejection",
     "MalformedStream",
     "MidStreamError",
+    "OutOfAnswersError",
     "OversizedBody",
     "PassGate",
     "PlainAnswer",

@@ -20,6 +20,7 @@ from tramapy.messages import (
     ToolCall,
     ToolCallChunk,
 )
+from tramapy.testing.answers import OutOfAnswersError, several
 from tramapy.testing.pieces import Split, split_words
 
 __all__ = ["ProviderAnswer", "ScriptedProvider", "StreamScript"]
@@ -57,12 +58,13 @@ class ScriptedProvider(Provider, AsyncProvider):
 
     Raises:
         ValueError: `repeat_last` is given without any answer.
+        TypeError: `answers` is no list.
     """
 
     def __init__(
         self, answers: Iterable[ProviderAnswer] = (), *, split: Split = split_words, repeat_last: bool = False
     ) -> None:
-        self._answers = tuple(answers)
+        self._answers = several("ScriptedProvider", answers)
         if repeat_last and not self._answers:
             raise ValueError("repeat_last needs at least one answer")
         self._split = split
@@ -86,7 +88,8 @@ class ScriptedProvider(Provider, AsyncProvider):
         """Answer with the next of the script.
 
         Raises:
-            AssertionError: The script has no answer left.
+            OutOfAnswersError: The script has no answer left; it is a `ConfigurationError`, so `Tramapy` shows it as
+                it is, and an `AssertionError`.
             TypeError: The answer is an async callable.
         """
         return _whole(_settle(self._take(request), request))
@@ -122,10 +125,7 @@ class ScriptedProvider(Provider, AsyncProvider):
             return self._answers[position]
         if self._repeat_last:
             return self._answers[-1]
-        raise AssertionError(
-            f"ScriptedProvider has {len(self._answers)} answers and got request {position + 1}; "
-            "add an answer, or pass repeat_last=True"
-        )
+        raise OutOfAnswersError("ScriptedProvider", len(self._answers), position + 1)
 
 
 class _OpenCount:

@@ -35,15 +35,22 @@ class ScriptedServer:
         answers: One for each request, in order.
         split: How text falls into pieces in a stream; by default after each word.
         repeat_last: Whether the last answer serves all further requests.
+        paths: Further paths, for any method, such as `/v1/embeddings`; a `RawBody` says what they answer.
 
     Raises:
-        ValueError: `repeat_last` is given without any answer.
+        ValueError: `repeat_last` is given without any answer, or a path does not begin with a slash.
+        TypeError: `answers` or `paths` is no list.
     """
 
     def __init__(
-        self, answers: Iterable[ScriptedAnswer] = (), *, split: Split = split_words, repeat_last: bool = False
+        self,
+        answers: Iterable[ScriptedAnswer] = (),
+        *,
+        split: Split = split_words,
+        repeat_last: bool = False,
+        paths: Iterable[str] = (),
     ) -> None:
-        self._script = Script(answers, split=split, repeat_last=repeat_last)
+        self._script = Script(answers, split=split, repeat_last=repeat_last, paths=paths)
         self._log = ServerLog(self._script)
         self._thread: _LoopThread | None = None
         self._port = 0
@@ -106,6 +113,11 @@ class ScriptedServer:
     def abandoned_count(self) -> int:
         """How many clients hung up before the server had sent its whole answer."""
         return self._log.abandoned_count
+
+    @property
+    def mistake(self) -> BaseException | None:
+        """What is wrong with the script, the first time: too few answers, or what an answer of your own raised."""
+        return self._log.problem
 
     def wait_for_requests(self, count: int, timeout_s: float = WAIT_LIMIT_S) -> None:
         """Block until `count` requests have come.

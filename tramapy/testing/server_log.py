@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tramapy.testing.exchange import ServerRequest, Step
 from tramapy.testing.http_server import Connection, ReceivedRequest, ScriptMistake
-from tramapy.testing.script import Script
+from tramapy.testing.script import Script, mistake
 
 __all__ = ["ServerLog"]
 
@@ -94,15 +94,25 @@ class ServerLog:
         """Record a request and yield the steps of its answer.
 
         Raises:
-            ScriptMistake: The script is at fault; what it raised is kept as `problem`.
+            ScriptMistake: The script failed within an answer; what it raised is kept as `problem`. Where it has no
+                answer at all, the client is told so in the place of one.
         """
         with self._changed:
             request = received.numbered(len(self._requests) + 1)
             self._requests.append(request)
             self._changed.notify_all()
+        exchange = self._script.exchange_of(request)
+        first: Step | None
         try:
-            answer = self._script.answer_to(request)
-            yield from answer.steps(self._script.exchange_of(request))
+            steps = self._script.answer_to(request).steps(exchange)
+            first = next(steps, None)  # most mistakes show before anything is sent
+        except Exception as problem:
+            self.failed(problem)
+            first, steps = None, mistake(problem, request.number).steps(exchange)
+        try:
+            if first is not None:
+                yield first
+            yield from steps
         except Exception as problem:
             self.failed(problem)
             raise ScriptMistake from problem

@@ -11,6 +11,7 @@ import anyio
 
 from tramapy.bounded import aread_error_preview, read_error_preview
 from tramapy.errors import ConfigurationError
+from tramapy.values import described
 
 __all__ = [
     "REJECTION_LIMIT_BYTES",
@@ -144,7 +145,7 @@ def library_of(client: object) -> HttpLibrary:
         ):
             return module
     raise ConfigurationError(
-        f"The SDK's HTTP client is {type(client).__name__}; it must be a client of httpx or httpx2"
+        f"The HTTP client or transport is {described(client)}; it must be one of httpx or httpx2"
     )
 
 

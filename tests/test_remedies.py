@@ -1,0 +1,151 @@
+"""A refusal names what to write: what newcomers give in the place of what is meant, and what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from tramapy import AsyncTramapy, ConfigurationError, Message, Tramapy, call_options, wrap
+from tramapy.providers import AnthropicMessagesProvider, AsyncOpenAIChatProvider, OpenAIChatProvider
+from tramapy.testing import ScriptedProvider
+
+KEY = "sk-plainly-fake"
+
+HTTP = httpx2.Client(verify=False)  # certificates take 30 ms to load
+ASYNC_HTTP = httpx2.AsyncClient(verify=False)
+
+CLIENT = openai.OpenAI(api_key=KEY, http_client=HTTP)
+ASYNC_CLIENT = openai.AsyncOpenAI(api_key=KEY, http_client=ASYNC_HTTP)
+CLAUDE = anthropic.Anthropic(api_key=KEY, http_client=HTTP)
+MODEL = ScriptedProvider(["x"])
+
+loose: Any = Tramapy
+aloose: Any = AsyncTramapy
+anywrap: Any = wrap
+anyoptions: Any = call_options
+
+
+class OwnClient(openai.OpenAI):
+    pass
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "a client for a provider": (
+        lambda: loose({"p": CLIENT}),
+        r"providers\['p'\] is of type OpenAI; write OpenAIChatProvider\(client\) of tramapy\.providers, or keep the "
+        r"client and use tramapy\.wrap\(client\)",
+    ),
+    "a client of a class of its own": (
+        lambda: loose({"p": OwnClient(api_key=KEY, http_client=HTTP)}),
+        r"providers\['p'\] is of type OwnClient; write OpenAIChatProvider\(client\) of .*",
+    ),
+    "an async client on a thread": (
+        lambda: loose({"p": ASYNC_CLIENT}),
+        r".* is of type AsyncOpenAI; use AsyncTramapy with AsyncOpenAIChatProvider\(client\) of .*",
+    ),
+    "a client of threads on a loop": (
+        lambda: aloose({"p": CLAUDE}),
+        r".* is of type Anthropic; use Tramapy with AnthropicMessagesProvider\(client\) of .*",
+    ),
+    "a client's class for a provider": (
+        lambda: loose({"p": openai.OpenAI}),
+        r".*; write OpenAIChatProvider\(OpenAI\(\.\.\.\)\) of .* use tramapy\.wrap\(OpenAI\(\.\.\.\)\)",
+    ),
+    "a provider's class": (
+        lambda: loose({"p": OpenAIChatProvider}),
+        r".* no instance; Tramapy takes Provider: write OpenAIChatProvider\(\.\.\.\)",
+    ),
+    "another class": (
+        lambda: loose({"p": int}),
+        r".* is the class int, and no instance; Tramapy takes Provider: derive it from Provider, or take one of .*",
+    ),
+    "a client for all providers": (
+        lambda: loose(CLIENT),
+        r"providers is of type OpenAI; give a mapping, for example \{'openai': OpenAIChatProvider\(client\)\}",
+    ),
+    "rules without a name": (
+        lambda: loose({"p": MODEL}, 5),
+        r"Tramapy takes providers alone without a name; name all that follows, for example dlp=\.\.\. or .*",
+    ),
+    "wrapped: rules without a name": (
+        lambda: anywrap(CLIENT, 5),
+        r"wrap takes the client alone without a name; name all that follows, for example dlp=\.\.\. or .*",
+    ),
+    "wrapped: a module": (
+        lambda: anywrap(anthropic),
+        r"wrap takes .*, and got the module anthropic; make a client of it, for example anthropic\.Anthropic\(\)",
+    ),
+    "wrapped: another module": (
+        lambda: anywrap(pytest),
+        r"wrap takes .*, and got the module pytest; make one, for example OpenAI\(\)",
+    ),
+    "wrapped: a class": (
+        lambda: anywrap(openai.AsyncOpenAI),
+        r"wrap takes .*, and got the class AsyncOpenAI, and no instance; make a client of it, for example Async.*",
+    ),
+    "wrapped: a provider": (
+        lambda: anywrap(OpenAIChatProvider(CLIENT)),
+        r"wrap takes .*: give the client itself, or use Tramapy\(\{'openai': provider\}\)",
+    ),
+    "wrapped: a facade": (
+        lambda: anywrap(Tramapy({"p": MODEL})),
+        r"wrap takes .*: give it beside the client, wrap\(client, tramapy=\.\.\.\)",
+    ),
+    "wrapped: a resource": (
+        lambda: anywrap(CLIENT.chat),
+        r"wrap takes .* type Chat: give the client that it bel.*",
+    ),
+    "wrapped: a method": (
+        lambda: anywrap(CLIENT.chat.completions.create),
+        r"wrap takes .* function: give the client that it belongs to",
+    ),
+    "wrapped: an HTTP client": (
+        lambda: anywrap(HTTP),
+        r"wrap takes .* type Client: .* use GovernedTransport",
+    ),
+    "an option that there is not": (
+        lambda: anyoptions(correlationid="x"),
+        r"Unknown option 'correlationid'; did you mean correlation_id\?",
+    ),
+    "an option like no other": (
+        lambda: anyoptions(zzz="x"),
+        r"Unknown option 'zzz'; known are service_interface, .*, deadline_s",
+    ),
+    "an option without a name": (lambda: anyoptions("x"), r"call_options takes nothing without a name; .*"),
+    "another word for an option": (
+        lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], model="m", **{"max_tokens": 5}),
+        r"Unknown option 'max_tokens'; did you mean max_output_tokens\?",
+    ),
+    "another word for a setting": (
+        lambda: anywrap(CLIENT, timeout=5),
+        r"Unknown setting 'timeout'; did .* timeout_s\?",
+    ),
+    "a class for a client": (
+        lambda: OpenAIChatProvider(openai.OpenAI),  # type: ignore[arg-type] # as newcomers do
+        r"OpenAIChatProvider takes an openai\.OpenAI client; .*: write OpenAIChatProvider\(OpenAI\(\.\.\.\)\)",
+    ),
+    "a module for a client": (
+        lambda: AsyncOpenAIChatProvider(openai),  # type: ignore[arg-type] # as newcomers do
+        r".* is the module openai: make one, AsyncOpenAIChatProvider\(AsyncOpenAI\(\.\.\.\)\)",
+    ),
+    "the other vendor's client": (
+        lambda: OpenAIChatProvider(CLAUDE),  # type: ignore[arg-type] # as newcomers do
+        r".* is of type Anthropic: use AnthropicMessagesProvider",
+    ),
+    "the other vendor's client again": (
+        lambda: AnthropicMessagesProvider(ASYNC_CLIENT),  # type: ignore[arg-type] # as newcomers do
+        r".* is of type AsyncOpenAI: use AsyncOpenAIChatProvider",
+    ),
+}
+
+
+@pytest.mark.parametrize(("give", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_newcomers_give_is_answered_with_what_to_write(give: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{message}$") as refused:
+        give()
+    assert KEY not in str(refused.value)

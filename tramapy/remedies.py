@@ -1,0 +1,61 @@
+"""What to write in the place of what was given: the second half of a refusal's message.
+
+All of it looks at types and names alone, never at what a value holds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+
+from tramapy.errors import ConfigurationError
+
+__all__ = ["instance_of", "refuse_unnamed", "sdk_client_name", "unknown_name"]
+
+_SDK_CLIENTS = frozenset({"OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic"})
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
+    """Say that there is no setting or option of that name, and which was meant; all of them where none is near."""
+    # here and not above: only who is wrong pays for the import
+    import difflib
+
+    listed = list(known)
+    if not isinstance(name, str) or not name.isidentifier():
+        return f"Unknown {kind}, whose name is no plain word; known are {', '.join(listed)}"
+    near = difflib.get_close_matches(name, listed, n=1)
+    remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(listed)}"
+    return f"Unknown {kind} {name!r}; {remedy}"
+
+
+def refuse_unnamed(what: str, unnamed: tuple[object, ...], example: str) -> None:
+    """Refuse arguments that stand without a name where only settings may follow.
+
+    Raises:
+        ConfigurationError: There are any.
+    """
+    if unnamed:
+        raise ConfigurationError(f"{what}; name all that follows, for example {example}")
+
+
+def instance_of(given: object, kind: type[object]) -> str | None:
+    """Say how to make an object where a class of that kind was given, or a method that makes one; else None."""
+    if isinstance(given, type):
+        if not issubclass(given, kind):
+            return None
+        if callable(getattr(given, "with_default_rules", None)):
+            return f"write {given.__name__}.with_default_rules(), or {given.__name__}(...) with rules of your own"
+        return f"write {given.__name__}(...)"
+    maker: object = getattr(given, "__self__", None)
+    if inspect.ismethod(given) and isinstance(maker, type) and issubclass(maker, kind):
+        return f"call it: {maker.__name__}.{given.__name__}()"
+    return None
+
+
+def sdk_client_name(given: object) -> str | None:
+    """Return which of the vendors' clients an object or a class is: `OpenAI`, `AsyncAnthropic`; None if none."""
+    kind = given if isinstance(given, type) else type(given)
+    for base in kind.__mro__:
+        if base.__name__ in _SDK_CLIENTS and base.__module__.partition(".")[0] in ("openai", "anthropic"):
+            return base.__name__
+    return None

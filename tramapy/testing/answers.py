@@ -1,0 +1,34 @@
+"""The answers of a script, and what is said when there are no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from tramapy.errors import ConfigurationError
+from tramapy.messages import ModelResponse
+from tramapy.values import described
+
+__all__ = ["OutOfAnswersError", "several"]
+
+A = TypeVar("A")
+
+
+class OutOfAnswersError(ConfigurationError, AssertionError):
+    """One request more than there are answers: a mistake of the test, which an engine between shows as it is."""
+
+    def __init__(self, owner: str, answer_count: int, number: int) -> None:
+        super().__init__(
+            f"{owner} has {answer_count} answers and got request {number}; add an answer, or pass repeat_last=True"
+        )
+
+
+def several(owner: str, answers: Iterable[A]) -> tuple[A, ...]:
+    """Return answers as a tuple.
+
+    Raises:
+        TypeError: There is one alone, without a list around it.
+    """
+    if isinstance(answers, str | ModelResponse) or not isinstance(answers, Iterable):
+        raise TypeError(f"answers is {described(answers)}; give a list, for example {owner}(['an answer'])")
+    return tuple(answers)
