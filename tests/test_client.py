@@ -19,21 +19,39 @@ class Punctual(ScriptedProvider):
     capabilities = ScriptedProvider.capabilities | {ProviderCapability.TIMEOUT}
 
 
-@pytest.mark.parametrize(("provider", "count"), [(ScriptedProvider(), 1), (Punctual(), 0)])
-def test_a_thread_says_once_where_a_timeout_has_no_say(
-    caplog: pytest.LogCaptureFixture, provider: ScriptedProvider, count: int
+@pytest.mark.parametrize(
+    ("provider", "settings", "said"),
+    [
+        (ScriptedProvider(), {}, [(logging.DEBUG, "timeout_s")]),
+        (ScriptedProvider(), {"timeout_s": None}, [(logging.DEBUG, "timeout_s")]),
+        (ScriptedProvider(), {"deadline_s": 5.0}, [(logging.WARNING, "deadline_s")]),
+        (
+            ScriptedProvider(),
+            {"timeout_s": 1.0, "deadline_s": 5.0},
+            [(logging.WARNING, "timeout_s and deadline_s")],
+        ),
+        (Punctual(), {"timeout_s": 1.0}, []),
+    ],
+    ids=["default", "none", "deadline", "both", "punctual"],
+)
+def test_a_thread_warns_of_a_limit_that_was_asked_for_and_cannot_hold(
+    caplog: pytest.LogCaptureFixture, provider: ScriptedProvider, settings: Any, said: list[tuple[int, str]]
 ) -> None:
-    with caplog.at_level(logging.INFO, logger="tramapy.client"):
-        Tramapy({"p": provider})
-    assert len(caplog.records) == count
-    assert all(
-        "Provider 'p' does not declare ProviderCapability.TIMEOUT" in r.getMessage() for r in caplog.records
-    )
+    with caplog.at_level(logging.DEBUG, logger="tramapy.client"):
+        Tramapy({"p": provider}, **settings)
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (
+            level,
+            "Provider 'p' does not declare ProviderCapability.TIMEOUT: a call of it in a thread ends when it ends, "
+            f"and {names} cannot end it. Use AsyncTramapy, or a provider that declares it",
+        )
+        for level, names in said
+    ]
 
 
 def test_a_loop_can_interrupt_and_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="tramapy.client"):
-        AsyncTramapy({"p": ScriptedProvider()})
+    with caplog.at_level(logging.DEBUG, logger="tramapy.client"):
+        AsyncTramapy({"p": ScriptedProvider()}, timeout_s=1.0)
     assert caplog.records == []
 
 

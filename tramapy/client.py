@@ -94,8 +94,7 @@ class _Facade(Generic[P]):
     def _port(cls, clock: Clock) -> Port:
         raise TypeError("use Tramapy or AsyncTramapy")
 
-    @classmethod
-    def _bind(cls, provider_id: str, provider: P) -> BoundProvider:
+    def _bind(self, provider_id: str, provider: P) -> BoundProvider:
         raise TypeError("use Tramapy or AsyncTramapy")
 
     def __repr__(self) -> str:
@@ -153,8 +152,7 @@ class Tramapy(_Facade[Provider]):
     def _port(cls, clock: Clock) -> Port:
         return SyncPort(clock)
 
-    @classmethod
-    def _bind(cls, provider_id: str, provider: Provider) -> BoundProvider:
+    def _bind(self, provider_id: str, provider: Provider) -> BoundProvider:
         if not isinstance(provider, Provider):
             raise ConfigurationError(_wrong_provider(provider_id, provider, Provider, "Tramapy"))
         _check_capabilities(provider_id, provider)
@@ -166,10 +164,14 @@ class Tramapy(_Facade[Provider]):
                     f"method, or derive an AsyncProvider and use AsyncTramapy"
                 )
         if ProviderCapability.TIMEOUT not in provider.capabilities:
-            _logger.info(
+            # a default limit that cannot hold is no news; one that somebody asked for is
+            asked = [name for name in ("timeout_s", "deadline_s") if self._settings.get(name) is not None]
+            _logger.log(
+                logging.WARNING if asked else logging.DEBUG,
                 "Provider %r does not declare ProviderCapability.TIMEOUT: a call of it in a thread ends when "
-                "it ends, and timeout_s has no say",
+                "it ends, and %s cannot end it. Use AsyncTramapy, or a provider that declares it",
                 provider_id,
+                " and ".join(asked) or "timeout_s",
             )
         return BoundProvider(
             provider_id=provider_id,
@@ -216,8 +218,7 @@ class AsyncTramapy(_Facade[AsyncProvider]):
     def _port(cls, clock: Clock) -> Port:
         return AsyncPort(clock)
 
-    @classmethod
-    def _bind(cls, provider_id: str, provider: AsyncProvider) -> BoundProvider:
+    def _bind(self, provider_id: str, provider: AsyncProvider) -> BoundProvider:
         if not isinstance(provider, AsyncProvider):
             raise ConfigurationError(_wrong_provider(provider_id, provider, AsyncProvider, "AsyncTramapy"))
         _check_capabilities(provider_id, provider)
