@@ -228,7 +228,7 @@ def test_no_planted_secret_comes_out(
 
 @pytest.mark.parametrize("entry", ["complete", "stream"])
 def test_rules_keep_the_canaries_from_the_provider_and_the_caller(driver: Driver, entry: str) -> None:
-    provider = ScriptedProvider([LOUD])
+    provider = ScriptedProvider([LOUD.replace(model="m-1")])
     rig = driver.rig(provider, dlp=RULES, request_dlp=RULES)
     came = getattr(rig, entry)(CONVERSATION[:1] + CONVERSATION[2:], instructions=PROMPT)
     response = came if entry == "complete" else came[-1].response
@@ -250,7 +250,7 @@ def test_rules_keep_the_canaries_from_the_provider_and_the_caller(driver: Driver
 def test_a_stream_that_breaks_says_nothing(driver: Driver, cut: object, caplog) -> None:
     caplog.set_level(logging.DEBUG)
     script = [TextChunk("canary-"), TextChunk("answer-c0ff"), *([] if cut is None else [cut])]
-    rig = driver.rig([script], dlp=RULES)
+    rig = driver.rig(ScriptedProvider([script], repeat_last=True), dlp=RULES)
     into: list[Any] = []
     with pytest.raises(ProviderError) as caught:
         rig.stream(CONVERSATION, into=into)
@@ -316,14 +316,20 @@ def test_a_cancelled_task_says_nothing(async_driver: Driver, caplog) -> None:
 
 
 @pytest.mark.parametrize("entry", ["complete", "stream"])
-def test_a_tool_name_that_the_model_made_up_is_in_no_event_and_no_error(driver: Driver, entry: str) -> None:
+@pytest.mark.parametrize("dlp", [RULES, raises(ValueError(RAISED))], ids=["rules", "failing"])
+def test_a_tool_name_that_the_model_made_up_is_in_no_event_and_no_error(
+    driver: Driver, entry: str, dlp: Any
+) -> None:
     call = ToolCall(id="c1", name=ARGUMENT, arguments_json=f'{{"q": "{ARGUMENT}"}}')
-    rig = driver.rig([ModelResponse(tool_calls=[call])] * 2, dlp=RULES)
+    rig = driver.rig([ModelResponse(tool_calls=[call])], dlp=dlp)
+    with pytest.raises(DlpInspectionError) as caught:
+        getattr(rig, entry)(**{key: OPTIONS[key] for key in ("tools",)})
+    assert_no_canary(CANARIES, caught.value.with_traceback(None), rig.observer.events)
+
+
+@pytest.mark.parametrize("entry", ["complete", "stream"])
+def test_an_undeclared_tool_is_not_named(driver: Driver, entry: str) -> None:
+    call = ToolCall(id="c1", name="made_up", arguments_json=f'{{"q": "{ARGUMENT}"}}')
+    rig = driver.rig([ModelResponse(tool_calls=[call])], dlp=RULES)
     getattr(rig, entry)(**{key: OPTIONS[key] for key in ("tools",)})
     assert [event["tool_name"] for event in rig.attributes_of("dlp.redacted")] == ["unregistered_tool"]
-    failing = driver.rig([ModelResponse(tool_calls=[call])], dlp=raises(ValueError(RAISED)))
-    with pytest.raises(DlpInspectionError, match="unregistered_tool") as caught:
-        getattr(failing, entry)()
-    assert_no_canary(
-        CANARIES, caught.value.with_traceback(None), rig.observer.events, failing.observer.events
-    )

@@ -132,19 +132,32 @@ class AsyncPort:
 
     async def checkpoint(self, baseline: int | None, error: BaseException | None = None) -> None:
         """Raise a cancellation that a hook swallowed: asyncio delivers one only once."""
-        if error is not None and _miscounts(error):
+        if baseline is not None and error is not None and _miscounts(error):
             return
         task = self._asyncio_task()
         if task is None:
             await sys.modules["trio"].lowlevel.checkpoint_if_cancelled()
         elif baseline is None:
-            await self._checkpoint_if_cancelled()
+            await self._raise_scope_s(error)
         elif task.cancelling() > baseline:
             # A scope's is raised by anyio, or the scope would not know it for its own; a pending one by the
             # loop, or it would hit the cleanup that follows.
-            await self._checkpoint_if_cancelled()
+            await self._raise_scope_s(error)
             await self._yield_to_loop(0)
             raise self._cancelled_error
+
+    async def _raise_scope_s(self, error: BaseException | None) -> None:
+        """Raise the cancellation of a scope around us.
+
+        Since 3.13 a `TaskGroup` whose child fails while its task is being cancelled cancels that task anew, as
+        asyncio does it and not as the scope did: the scope would let it pass. The scope's own comes after it.
+        """
+        try:
+            await self._checkpoint_if_cancelled()
+        except self._cancelled_error:
+            if error is not None and _left_task_group(error):
+                await self._checkpoint_if_cancelled()
+            raise
 
     async def _judge(
         self,
@@ -159,7 +172,7 @@ class AsyncPort:
 
     async def _let_caller_win(self, baseline: int, error: BaseException | None) -> None:
         """Raise a cancellation of the caller's that came with a failure; it may not be delivered yet."""
-        await self.checkpoint(None)
+        await self.checkpoint(None, error)
         await self.checkpoint(baseline, error)
 
     def _limit(self, task: asyncio.Task[Any] | None, limit_s: float) -> _TaskLimit | CancelScope:
@@ -236,8 +249,11 @@ def _miscounts(error: BaseException) -> bool:
     that back. It raises a group, which stands in what its caller makes of it; the count proves nothing then.
     A task group of anyio's counts right.
     """
-    if sys.version_info >= (3, 13):
-        return False
+    return sys.version_info < (3, 13) and _left_task_group(error)
+
+
+def _left_task_group(error: BaseException) -> bool:
+    """Tell whether an error is, or was made of, the group that an `asyncio.TaskGroup` raised."""
     from asyncio import TaskGroup
 
     pending: list[BaseException | None] = [error]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from tests.drivers import Driver
+from tests.drivers import HELLO, Driver
 from tests.engine.cancelling import Cancel, Canceller
 from tests.engine.doubles import (
     Diagnostics,
@@ -17,6 +19,7 @@ from tests.engine.doubles import (
 )
 from tests.engine.stream_doubles import terminal_events
 from tests.engine.test_cancellation import call, kinds
+from tramapy import AsyncTramapy
 from tramapy.testing import ScriptedProvider, assert_no_canary
 
 CANARY = "canary-7f3a91c2"
@@ -97,3 +100,34 @@ def test_cancel_24_a_group_of_one_failure_is_that_failure(async_driver: Driver, 
 
     async_driver.run(main)
     assert rig.names.count("retry.scheduled") == 1
+
+
+@pytest.mark.parametrize("timeout_s", [None, 60.0], ids=["no limit", "limit"])
+def test_a_scope_knows_its_cancellation_though_a_task_group_of_asyncio_s_cancels_anew(
+    timeout_s: float | None,
+) -> None:
+    """What a `TaskGroup` does since Python 3.13, done by hand before."""
+
+    async def main() -> None:
+        async def fail() -> None:
+            scope.cancel()
+            raise ValueError(CANARY)
+
+        async def answer(_: object) -> Any:
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(fail())
+            except BaseExceptionGroup:
+                task = asyncio.current_task()
+                if task is not None and sys.version_info < (3, 13):
+                    task.uncancel()
+                    task.cancel()
+                raise
+
+        facade = AsyncTramapy({"p": ScriptedProvider([answer])}, timeout_s=timeout_s)
+        with anyio.CancelScope() as scope:
+            await facade.complete(HELLO, model="m")
+        assert scope.cancelled_caught
+        await asyncio.sleep(0)  # nothing is left to be delivered
+
+    asyncio.run(main())

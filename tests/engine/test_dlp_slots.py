@@ -42,6 +42,7 @@ FULL = ModelResponse(
     finish_reason=FinishReason.TOOL_CALLS,
     response_id="r1",
 )
+LOOKUP = [ToolDefinition(name="lookup")]
 CLEAN = FULL.replace(
     content="a [S]",
     refusal="no [S]",
@@ -52,7 +53,7 @@ CLEAN = FULL.replace(
 
 def test_every_slot_is_inspected_once_where_it_stands(driver: Driver) -> None:
     dlp = Words()
-    assert driver.rig([FULL], dlp=dlp).complete() == CLEAN
+    assert driver.rig([FULL], dlp=dlp).complete(tools=LOOKUP) == CLEAN
     assert dlp.seen == [
         (CONTENT, "a secret"),
         (REFUSAL, "no secret"),
@@ -83,13 +84,50 @@ def test_every_redaction_is_evidence_of_its_place(driver: Driver) -> None:
 
 
 def test_a_tool_name_that_could_be_text_is_not_in_an_event(driver: Driver) -> None:
-    rig = driver.rig(
-        [ModelResponse(tool_calls=[tool_call("secret", name="not a name, but a secret")])] * 2, dlp=Words()
-    )
+    rig = driver.rig([ModelResponse(tool_calls=[tool_call("secret", name="not a name")])] * 2, dlp=Words())
     rig.complete()
-    rig.complete(tools=[ToolDefinition(name="not a name, but a secret")])
+    rig.complete(tools=[ToolDefinition(name="not a name")])
     names = [event["tool_name"] for event in rig.attributes_of("dlp.redacted")]
     assert names == ["unregistered_tool", "unlabelled"]
+
+
+NAMED: dict[str, tuple[ModelResponse, bool]] = {
+    "response id": (ModelResponse(response_id="an id, secret"), False),
+    "model": (ModelResponse(model="a secret model"), False),
+    "call id": (ModelResponse(tool_calls=[tool_call("", id_="the secret call")]), False),
+    "tool name": (ModelResponse(tool_calls=[tool_call("", name="secret")]), False),
+    "clean text": (
+        ModelResponse(response_id="an id", model="a model", tool_calls=[tool_call("", "any name", "an id")]),
+        True,
+    ),
+    "words": (
+        ModelResponse(response_id="secret-1", model="secret-2", tool_calls=[tool_call("", id_="secret_3")]),
+        True,
+    ),
+    "nothing": (ModelResponse(response_id="", model="", tool_calls=[tool_call("", name="", id_="")]), True),
+}
+
+
+@pytest.mark.parametrize("entry", ["complete", "stream"])
+@pytest.mark.parametrize(("answer", "passes"), NAMED.values(), ids=NAMED)
+def test_names_and_ids_that_may_be_text_are_inspected_and_refused(
+    driver: Driver, answer: ModelResponse, passes: bool, entry: str
+) -> None:
+    ledger = Ledger()
+    rig = driver.rig([answer], dlp=Words(), dlp_redaction_audit=ledger)
+    if passes:
+        getattr(rig, entry)(tools=LOOKUP)
+        return
+    with pytest.raises(DlpInspectionError, match=r"^A name or an id holds sensitive text \(MODEL_OUTPUT at "):
+        getattr(rig, entry)(tools=LOOKUP)
+    assert rig.attributes_of("dlp.inspection_failed")[0]["reason_code"] == "sensitive_name"
+    assert ledger.records == []
+
+
+def test_the_name_of_a_declared_tool_is_the_caller_s(driver: Driver) -> None:
+    answer = ModelResponse(tool_calls=[tool_call("", name="secret")])
+    rig = driver.rig([answer], dlp=Words())
+    assert rig.complete(tools=[ToolDefinition(name="secret")]) is answer
 
 
 def test_clean_slots_leave_the_very_same_response(driver: Driver) -> None:
@@ -158,7 +196,7 @@ CHANGES = {
     ),
     "tool name": (
         {"tool_calls": [tool_call('{"q": "[S]"}', name="other")]},
-        [(ARGUMENTS, '{"q": "[S]"}')],
+        [(ARGUMENTS, "other"), (ARGUMENTS, '{"q": "[S]"}')],
         {"tool_calls": (tool_call('{"q": "[S]"}', name="other"),)},
     ),
     "dropped": (
@@ -183,14 +221,15 @@ def test_only_what_a_response_interceptor_changed_is_inspected_again(
         interceptors=[OnResponse(lambda r: r.replace(**changes))],
         content_observers=[onlooker],
     )
-    assert rig.complete() == CLEAN.replace(**expected)
+    assert rig.complete(tools=LOOKUP) == CLEAN.replace(**expected)
     assert dlp.seen[4:] == seen
     assert onlooker.responses == [CLEAN.replace(**expected)]
 
 
 def test_an_untouched_response_is_not_inspected_again(driver: Driver) -> None:
     dlp = Words()
-    driver.rig([FULL], dlp=dlp, interceptors=[OnResponse(), OnResponse(lambda r: r.replace())]).complete()
+    rig = driver.rig([FULL], dlp=dlp, interceptors=[OnResponse(), OnResponse(lambda r: r.replace())])
+    rig.complete(tools=LOOKUP)
     assert len(dlp.seen) == 4
 
 

@@ -127,8 +127,8 @@ def made() -> dict[str, list[RuntimeEvent]]:
         ],
         "tool_result_rejected": each(
             reporting.tool_result_rejected,
-            {"aggregate_text_length": None, "tool_name": None},
-            {"aggregate_text_length": 5, "tool_name": "lookup"},
+            {"aggregate_text_length": None, "tool_label": None},
+            {"aggregate_text_length": 5, "tool_label": "lookup"},
             base=BASE,
             reason_code="r",
             configured_limit=4,
@@ -227,11 +227,44 @@ def test_what_could_be_text_is_unlabelled(name: str) -> None:
     assert reporting.safe_label(name) == "unlabelled"
 
 
-def test_a_response_model_that_could_be_text_is_unlabelled() -> None:
+def answered_by(model: str) -> object:
     event = reporting.attempt_completed(
-        BASE, MODEL, ModelResponse(model="a secret of mine"), duration_millis=1, first_chunk_millis=None
+        BASE, MODEL, ModelResponse(model=model), duration_millis=1, first_chunk_millis=None
     )
-    assert event.attribute("response_model") == "unlabelled"
+    return event.attribute("response_model")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt-4o-2024-08-06",
+        "claude-sonnet-4-5-20250929",
+        "us.anthropic.claude-3-5-sonnet-20241022-v2:0",
+        "claude-3-5-haiku@20241022",
+        "accounts/fireworks/models/llama-v3p1-405b-instruct",
+        "meta-llama/Meta-Llama-3.1-70B-Instruct-Turbo",
+        "ft:gpt-4o-mini-2024-07-18:acme:support:9xYzAbCd",
+    ],
+)
+def test_a_response_model_is_shown(name: str) -> None:
+    assert answered_by(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a secret of mine",
+        "sk_test_0123456789abcdefghijk",
+        "card-4111-1111-1111-1111",
+        "078-05-1120",
+        "ann@example.com",
+        "ann@",
+        "/".join(["model"] * 17),
+        "",
+    ],
+)
+def test_a_response_model_that_could_be_text_or_a_key_is_unlabelled(name: str) -> None:
+    assert answered_by(name) == "unlabelled"
 
 
 def test_a_refusal_in_a_vendors_format_has_the_name_of_its_kind() -> None:

@@ -26,6 +26,7 @@ from tramapy import (
     TextPart,
     ToolCall,
     ToolCallChunk,
+    ToolDefinition,
 )
 from tramapy.testing import ScriptedProvider, assert_no_canary, split_every
 
@@ -143,7 +144,7 @@ def test_tool_calls_are_released_whole_and_inspected(driver: Driver, way: str) -
     settings = {"stream_dlp": "buffer"} if way == "buffered" else {}
     script = ["see ", ToolCallChunk(CALL), CompletedChunk(ModelResponse(content="see ", tool_calls=(CALL,)))]
     dlp = HoldBack()
-    chunks = driver.rig([script], dlp=dlp, **settings).stream()
+    chunks = driver.rig([script], dlp=dlp, **settings).stream(tools=[ToolDefinition(name=CALL.name)])
     assert chunks[1] == ToolCallChunk(CLEAN_CALL)
     assert response_of(chunks).tool_calls == (CLEAN_CALL,)
     inspected = [

@@ -24,6 +24,7 @@ from tramapy import (
     MessageRole,
     TextPart,
     ToolCall,
+    ToolDefinition,
     ToolResultFilteringSettings,
 )
 from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
@@ -69,7 +70,7 @@ def rejected(driver: Driver, result: str | list[Any], **settings: Any) -> tuple[
     provider = ScriptedProvider([])
     rig = driver.rig(provider, **settings)
     with pytest.raises(DlpInspectionError) as caught:
-        rig.complete(conversation(result))
+        rig.complete(conversation(result), tools=[ToolDefinition(name="lookup")])
     assert provider.requests == ()
     return rig, caught.value
 
@@ -242,6 +243,15 @@ def test_rt96_an_inspector_that_fails_names_the_tool_and_no_content(driver: Driv
     assert (event["content_type"], event["content_location"]) == ("tool_result", "tool_message_content")
     assert (event["tool_name"], event["reason_code"]) == ("lookup", "interceptor_failed")
     assert rig.names.count("attempt.failed") == 1
+
+
+@pytest.mark.parametrize("tool_name", [None, "lookup"], ids=["by the call", "by the result"])
+def test_a_result_of_a_tool_that_is_not_declared_is_not_named(driver: Driver, tool_name: str | None) -> None:
+    """The model chose the name in its call, and a result's own is often copied from there."""
+    rig = driver.rig([], dlp=Words(), tool_result_filtering=limit(4))
+    with pytest.raises(DlpInspectionError, match=r"^The result of tool 'unregistered_tool' has 6 characters"):
+        rig.complete(conversation("secret", tool_name))
+    assert rig.attributes_of("dlp.tool_result_rejected")[0]["tool_name"] == "unregistered_tool"
 
 
 def test_rt97_an_audit_that_fails_sends_nothing(driver: Driver) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from tramapy.engine.drafts import dlp_context
-from tramapy.engine.inspection import inspect_text
+from tramapy.engine.inspection import fail_inspection, inspect_text, scan_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_response
 from tramapy.engine.text_runs import map_text_runs, text_runs
@@ -13,6 +16,9 @@ from tramapy.messages import ContentPart, ModelResponse, ToolCall
 __all__ = ["inspect_response", "inspect_tool_call"]
 
 _NOTHING = ModelResponse()
+
+# how providers write ids and models; what looks otherwise may be any text
+_WORD: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/+\-]{0,127}\Z")
 
 # A member looked up on its class costs 30 ns on CPython 3.11, a global 2; each answer passes here.
 _MODEL_OUTPUT = DlpContentType.MODEL_OUTPUT
@@ -36,6 +42,9 @@ async def inspect_response(
     if dlp is None:
         return response
     response = plain_response(response)
+    for word in (response.response_id, response.model):
+        if word is not None and not _WORD.match(word):
+            await _refuse_sensitive(attempt, dlp, _RESPONSE_CONTENT, word)
     content = response.content
     if content and content != inspected.content:
         context = dlp_context(attempt, _MODEL_OUTPUT, _RESPONSE_CONTENT, None)
@@ -68,13 +77,33 @@ async def inspect_response(
 
 
 async def inspect_tool_call(attempt: Attempt, dlp: DlpInterceptor, call: ToolCall) -> ToolCall:
-    """Inspect the arguments that the model proposes for one call."""
+    """Inspect the arguments that the model proposes for one call, and its name and id where they may be text.
+
+    Raises:
+        DlpInspectionError: As for a response; also where a name or an id holds what DLP would replace: the call
+            could not be answered under another one.
+    """
+    location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
+    if not any(tool.name == call.name for tool in attempt.operation.tools):
+        await _refuse_sensitive(attempt, dlp, location, call.name)
+    if not _WORD.match(call.id):
+        await _refuse_sensitive(attempt, dlp, location, call.id)
     if not call.arguments_json:
         return call
-    location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
     context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location, call.name)
     sanitized = await inspect_text(attempt, dlp, context, call.arguments_json)
     return call if sanitized == call.arguments_json else call.replace(arguments_json=sanitized)
+
+
+async def _refuse_sensitive(
+    attempt: Attempt, dlp: DlpInterceptor, location: DlpContentLocation, word: str
+) -> None:
+    """Refuse an answer for a name or an id: a scan for detection alone, since nothing can stand in its place."""
+    if not word:
+        return
+    context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location)
+    if (await scan_text(attempt, dlp, context, word)).sanitized_text != word:
+        raise fail_inspection(attempt, context, "sensitive_name", None)
 
 
 def _has_content_only(response: ModelResponse) -> bool:

@@ -76,7 +76,7 @@ def inspection_error(attempt: Attempt, context: DlpContext, callback: str, error
         if attempt.is_heard:
             attempt.notify(
                 reporting.dlp_inspection_failed(
-                    attempt.base, context, "rejected", error, attempt.tool_label(context)
+                    attempt.base, context, "rejected", error, attempt.tool_label(context.tool_name)
                 )
             )
         return error
@@ -102,7 +102,9 @@ async def audited(attempt: Attempt, context: DlpContext, redactions: Sequence[Dl
     if attempt.is_heard:
         for redaction in redactions:
             attempt.notify(
-                reporting.dlp_redacted(attempt.base, context, redaction, attempt.tool_label(context))
+                reporting.dlp_redacted(
+                    attempt.base, context, redaction, attempt.tool_label(context.tool_name)
+                )
             )
 
 
@@ -136,12 +138,12 @@ def fail_inspection(
     if attempt.is_heard:
         attempt.notify(
             reporting.dlp_inspection_failed(
-                attempt.base, context, reason_code, error, attempt.tool_label(context)
+                attempt.base, context, reason_code, error, attempt.tool_label(context.tool_name)
             )
         )
     where = f"{context.content_type.name} at {context.content_location.name}"
     whose = "" if context.provider_id is None else f" of provider {context.provider_id!r}"
-    label = attempt.tool_label(context)
+    label = attempt.tool_label(context.tool_name)
     if label is not None:
         whose += f", tool {label!r}"
     return DlpInspectionError(f"{_REASONS[reason_code]} ({where}{whose}); the text was withheld")
@@ -153,4 +155,5 @@ _REASONS = {
     "evidence_without_change": "The DLP interceptor reported redactions but changed nothing",
     "change_without_evidence": "The DLP interceptor changed text without redactions to audit",
     "audit_failed": "The DLP audit emitter failed",
+    "sensitive_name": "A name or an id holds sensitive text",
 }

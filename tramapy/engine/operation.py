@@ -281,15 +281,14 @@ class Attempt:
         """Say to a DLP interceptor what it looks at; provider and model only for what the model said."""
         return dlp_context(self, content_type, location, tool_name)
 
-    def tool_label(self, context: DlpContext) -> str | None:
+    def tool_label(self, name: str | None) -> str | None:
         """Return the name that events and errors may give a tool.
 
-        A result's tool was run by the caller, who knows its name. One that the model proposes may be any text:
+        One that the model proposes may be any text, also where a result's tool is known by the model's call alone:
         it is named only where the operation declares it.
         """
-        name = context.tool_name
-        if name is None or context.content_type is DlpContentType.TOOL_RESULT:
-            return None if name is None else reporting.safe_label(name)
+        if name is None:
+            return None
         is_declared = any(tool.name == name for tool in self.operation.tools)
         return reporting.safe_label(name) if is_declared else reporting.UNREGISTERED_TOOL
 

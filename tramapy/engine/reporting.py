@@ -41,6 +41,11 @@ _KINDS: tuple[tuple[type[BaseException], str], ...] = (
 )
 _USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
 UNREGISTERED_TOOL = "unregistered_tool"
+UNLABELLED = "unlabelled"
+_LONGEST_MODEL = 96
+_LONGEST_WORD = 20  # of a model's name; keys and tokens have longer ones
+_MOST_DIGITS = 12  # a card's number has 13 or more; a version with its date at most 12
+_MODEL_WORD = re.compile(r"[-_.:/@+]")
 _SAFE_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+\-]{0,127}\Z")
 
 
@@ -59,8 +64,26 @@ def failure_kind(error: BaseException) -> str:
 
 @functools.lru_cache(maxsize=512)
 def safe_label(name: str) -> str:
-    """Return a name that a provider or model chose, or `unlabelled` where it could be text and no name."""
-    return name if _SAFE_LABEL.match(name) else "unlabelled"
+    """Return a tool's name, or `unlabelled` where it could be text and no name."""
+    return name if _SAFE_LABEL.match(name) else UNLABELLED
+
+
+@functools.lru_cache(maxsize=512)
+def model_label(name: str) -> str:
+    """Return the model that a provider says has answered, or `unlabelled` where that is not shaped like one.
+
+    Stricter than for tools, which the caller declares: a letter first, short words, few digits, and `@` before a
+    version alone. Keys, tokens, numbers and addresses are shaped otherwise.
+    """
+    if not _SAFE_LABEL.match(name) or not name[0].isalpha() or len(name) > _LONGEST_MODEL:
+        return UNLABELLED
+    at = name.find("@")
+    is_model = (
+        max(map(len, _MODEL_WORD.split(name))) <= _LONGEST_WORD
+        and sum(map(str.isdigit, name)) <= _MOST_DIGITS
+        and (at < 0 or name[at + 1 : at + 2].isdigit())
+    )
+    return name if is_model else UNLABELLED
 
 
 def operation_started(
@@ -150,7 +173,7 @@ def attempt_completed(
         "duration_millis": duration_millis,
     }
     if response.model is not None:
-        attributes["response_model"] = safe_label(response.model)
+        attributes["response_model"] = model_label(response.model)
     if response.tool_calls:
         attributes["tool_call_count"] = len(response.tool_calls)
     if first_chunk_millis is not None:
@@ -276,13 +299,13 @@ def tool_result_rejected(
     *,
     configured_limit: int,
     aggregate_text_length: int | None,
-    tool_name: str | None,
+    tool_label: str | None,
 ) -> RuntimeEvent:
     attributes: Base = {**base, "reason_code": reason_code, "configured_limit": configured_limit}
     if aggregate_text_length is not None:
         attributes["aggregate_text_length"] = aggregate_text_length
-    if tool_name is not None:
-        attributes["tool_name"] = safe_label(tool_name)
+    if tool_label is not None:
+        attributes["tool_name"] = tool_label
     return make_trusted_event(catalogue.DLP_TOOL_RESULT_REJECTED, attributes)
 
 

@@ -119,6 +119,7 @@ class _ToolResult:
 
     def _rejection(self, reason_code: str, length: int | None) -> DlpInspectionError:
         attempt = self._attempt
+        label = attempt.tool_label(self._tool_name)
         if attempt.is_heard:
             attempt.notify(
                 reporting.tool_result_rejected(
@@ -126,10 +127,10 @@ class _ToolResult:
                     reason_code,
                     configured_limit=self._limit,
                     aggregate_text_length=length,
-                    tool_name=self._tool_name,
+                    tool_label=label,
                 )
             )
-        tool = "unnamed" if self._tool_name is None else repr(reporting.safe_label(self._tool_name))
+        tool = "unnamed" if label is None else repr(label)
         if length is None:
             return DlpInspectionError(
                 f"The result of tool {tool} hides sensitive text around a non-text part"
