@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -152,12 +153,10 @@ class AsyncPort:
         Since 3.13 a `TaskGroup` whose child fails while its task is being cancelled cancels that task anew, as
         asyncio does it and not as the scope did: the scope would let it pass. The scope's own comes after it.
         """
-        try:
-            await self._checkpoint_if_cancelled()
-        except self._cancelled_error:
-            if error is not None and _left_task_group(error):
-                await self._checkpoint_if_cancelled()
-            raise
+        if error is not None and _left_task_group(error):
+            with suppress(self._cancelled_error):
+                await self._checkpoint_if_cancelled()  # waits only where a scope is cancelled, and stays so
+        await self._checkpoint_if_cancelled()
 
     async def _judge(
         self,

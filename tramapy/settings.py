@@ -349,6 +349,7 @@ def _dlp_remedy(given: object) -> str:
     # here and not above: only who gives the wrong thing pays for the import
     from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration
 
+    is_function = inspect.isroutine(given)
     listed = cast("Sequence[object]", given) if isinstance(given, (list, tuple)) else (given,)
     if isinstance(given, RuleBasedDlpConfiguration):
         return "write RuleBasedDlpInterceptor(...) around it"
@@ -360,7 +361,7 @@ def _dlp_remedy(given: object) -> str:
         "a class that derives from DlpInterceptor, with a method inspect(self, context, text) that returns "
         "a DlpResult"
     )
-    if inspect.isroutine(given):
+    if is_function:
         return f"write {own}"
     return (
         f"write RuleBasedDlpInterceptor.with_default_rules() for the rules that come with tramapy, or {own}"
