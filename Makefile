@@ -11,7 +11,10 @@ STAMP := $(VENV)/.installed
 # the tests start many processes, and none need compile again what another has compiled
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-peers test-peers-wrap test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
+.PHONY: help demo test test-peers test-peers-wrap test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tramapy needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'

@@ -57,7 +57,9 @@ class _Facade(Generic[P]):
         Args:
             providers: Provider by the id that `models`, `fallbacks` and events name it with.
             *unnamed: Refused: settings have names.
-            **settings: See `PipelineSettings`.
+            **settings: All may be left out: `dlp` (what comes back), `request_dlp` (what goes out), `interceptors`,
+                `event_observers`, `fallbacks`, `retry`, `circuit_breaker`, `timeout_s` and more;
+                `help(PipelineSettings)` has them all.
 
         Raises:
             ConfigurationError: A setting cannot work; the message names it and the remedy.
@@ -102,7 +104,13 @@ class _Facade(Generic[P]):
 
 
 class Tramapy(_Facade[Provider]):
-    """The pipeline on plain threads. One object serves all threads; it holds nothing that needs closing."""
+    """The pipeline on plain threads. One object serves all threads; it holds nothing that needs closing.
+
+    Example::
+
+        tramapy = Tramapy({"openai": OpenAIChatProvider(OpenAI())}, dlp=RuleBasedDlpInterceptor.with_default_rules())
+        print(tramapy.complete([Message.user("Hello?")], model="gpt-4o").content)
+    """
 
     def complete(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ModelResponse:
         """Answer `messages`.
@@ -184,7 +192,13 @@ class Tramapy(_Facade[Provider]):
 
 
 class AsyncTramapy(_Facade[AsyncProvider]):
-    """The pipeline on asyncio or trio, whichever runs; it holds nothing that needs closing."""
+    """The pipeline on asyncio or trio, whichever runs; it holds nothing that needs closing.
+
+    Example::
+
+        tramapy = AsyncTramapy({"openai": AsyncOpenAIChatProvider(AsyncOpenAI())})
+        answer = await tramapy.complete([Message.user("Hello?")], model="gpt-4o")
+    """
 
     async def complete(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ModelResponse:
         """Answer `messages`; see `Tramapy.complete`. A cancellation passes through unchanged."""

@@ -21,7 +21,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     import difflib
 
     listed = list(known)
-    if not isinstance(name, str) or not name.isidentifier():
+    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
         return f"Unknown {kind}, whose name is no plain word; known are {', '.join(listed)}"
     near = difflib.get_close_matches(name, listed, n=1)
     remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(listed)}"

@@ -43,10 +43,16 @@ def wrap(client: C, *unnamed: Never, **settings: Unpack[WrapSettings]) -> C:
     It uses the same connections, key, headers and timeouts. Retries are tramapy's alone. A client that is wrapped
     already takes further settings over those that it has; with none, it is returned itself.
 
+    Example::
+
+        client = wrap(OpenAI(), dlp=RuleBasedDlpInterceptor.with_default_rules())
+
     Args:
         client: An OpenAI or Anthropic client, sync or async, Azure included.
         *unnamed: Refused: settings have names.
-        **settings: See `WrapSettings`.
+        **settings: All may be left out: `dlp` (what comes back), `request_dlp` (what goes out), `interceptors`,
+            `event_observers`, `fallbacks`, `retry`, `circuit_breaker`, `timeout_s` and more; `help(WrapSettings)` has
+            them all.
 
     Raises:
         ConfigurationError: The client cannot be governed, or a setting cannot work.

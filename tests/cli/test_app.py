@@ -1,4 +1,5 @@
 import io
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,13 @@ def test_help_gives_a_flag_no_type(command: tuple[str, ...]) -> None:
     assert outcome.exit_code == 0
     assert "--help" in outcome.output
     assert "bool" not in outcome.output.lower()
+
+
+@pytest.mark.parametrize("command", [("demo",), ("redact",), ("trace",), ("audit", "verify")], ids=" ".join)
+def test_help_gives_a_file_no_type_of_python_s(command: tuple[str, ...]) -> None:
+    output = run(*command, "--help").output
+    assert re.search(r"^ +FILE  +[A-Z]", output, re.MULTILINE)
+    assert not re.search(r"<(list|path|str)", output)
 
 
 def test_help_says_in_whole_sentences_what_the_commands_do() -> None:

@@ -13,6 +13,7 @@ from tramapy.cli.audit import audit
 from tramapy.cli.consoles import error_console, output_console
 from tramapy.cli.demo.prompt_file import PromptFileError, default_prompt_path, read_prompt_file
 from tramapy.cli.events import EventsFormat, show_events
+from tramapy.cli.plain_command import PlainCommand
 from tramapy.cli.redact.command import redact
 from tramapy.cli.rules import RulesFormat, show_rules
 from tramapy.cli.trace.command import trace
@@ -52,7 +53,7 @@ def _root(  # pyright: ignore[reportUnusedFunction]  # typer calls it
     """Middleware between Python code and an LLM."""
 
 
-@app.command(short_help="Show the pipeline at work on a prompt file.")
+@app.command(cls=PlainCommand, short_help="Show the pipeline at work on a prompt file.")
 def demo(
     prompt_file: Annotated[
         Path | None,
@@ -86,7 +87,7 @@ def events(
 
 app.add_typer(audit, name="audit")
 
-app.command(short_help="Redact files: text in, sanitized text out.")(redact)
+app.command(cls=PlainCommand, short_help="Redact files: text in, sanitized text out.")(redact)
 
 
 @app.command()
@@ -97,7 +98,7 @@ def rules(
     show_rules(format_, output_console())
 
 
-app.command(short_help="Show what operations did, from a file or live.")(trace)
+app.command(cls=PlainCommand, short_help="Show what operations did, from a file or live.")(trace)
 
 
 def _fail(message: str) -> NoReturn:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tramapy.cli.consoles import error_console, output_console
+from tramapy.cli.plain_command import PlainCommand
 from tramapy.telemetry.audit_verify import AuditVerification, verify_audit_files
 
 __all__ = ["audit"]
@@ -31,7 +32,7 @@ def _root() -> None:  # pyright: ignore[reportUnusedFunction]  # typer calls it
     """Check the audit trail of redactions."""
 
 
-@audit.command()
+@audit.command(cls=PlainCommand)
 def verify(
     files: Annotated[
         list[Path],

@@ -158,7 +158,11 @@ def test_the_summary_goes_to_the_standard_error() -> None:
         (("--jsonl", "--encoding", "utf-16"), "--jsonl reads UTF-8 only"),
         (("--encoding", "nothing"), "--encoding takes the name of an encoding"),
         (("--pack", "nothing"), "--pack takes one of secrets, pii, financial"),
-        (("--disable", "nothing"), "disabled_rules names a rule that there is not"),
+        (("--disable", "creditcard"), "--disable: Unknown rule 'creditcard'; did you mean credit_card?"),
+        (
+            ("--disable", "no-such-one"),
+            "--disable: Unknown rule 'no-such-one'; known are anthropic_key, aws_access_key",
+        ),
         (("--rules", "none.toml"), "none.toml: No such file or directory"),
         (("--output", "a", "--in-place"), "--output and --in-place exclude each other"),
     ],

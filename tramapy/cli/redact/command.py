@@ -26,6 +26,7 @@ from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import ALL, encoded
 from tramapy.dlp.portable import PortableRules
 from tramapy.errors import ConfigurationError
+from tramapy.remedies import unknown_name
 
 __all__ = ["redact"]
 
@@ -84,14 +85,18 @@ def redact(
             help="Only this field of records, such as messages.content; may be given again.",
         ),
     ] = None,
-    encoding: Annotated[str, typer.Option("--encoding", help="The encoding of the inputs.")] = "utf-8",
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="NAME", help="The encoding of the inputs.")
+    ] = "utf-8",
     output: Annotated[
         Path | None, typer.Option("--output", metavar="DIR", help="A directory for the results.")
     ] = None,
     is_in_place: Annotated[
         bool, typer.Option("--in-place", help="Put each result in the place of its input.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="How many processes work at a time.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, metavar="N", help="How many processes work at a time.")
+    ] = 1,
     is_summary: Annotated[
         bool, typer.Option("--summary", help="Print a table of what was replaced to the standard error.")
     ] = False,
@@ -136,6 +141,10 @@ def _portable(rules: Path | None, packs: list[str], disabled: list[str], backend
     configuration = default if rules is None else load_rule_file(rules)
     if packs:
         configuration = replace(configuration, packs=[_pack(name) for name in dict.fromkeys(packs)])
+    known = sorted({rule.id for pack in configuration.packs for rule in pack.rules})
+    for name in disabled:
+        if name not in known:
+            raise InputError(f"--disable: {unknown_name('rule', name, known)}")
     if disabled:
         configuration = replace(configuration, disabled_rules={*configuration.disabled_rules, *disabled})
     portable = PortableRules.of(configuration, backend=_BACKENDS[backend])
