@@ -51,3 +51,10 @@ def test_what_follows_from_a_failure_comes_after_it() -> None:
         "retry.scheduled",
         "attempt.started",
     ]
+
+
+def test_a_call_without_a_model_says_so() -> None:
+    started = line("tramai.operation.started", requested_model="none")
+    assert started.text == "c asks without a model"
+    attempt = line("tramai.attempt.started", provider_id="openai", attempt=0, effective_model="none")
+    assert attempt.text == "attempt 0 goes to openai"

@@ -33,6 +33,7 @@ from tramapy import (
     TramapyError,
 )
 from tramapy.errors import ConfigurationError
+from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.hooks.event_model import (
     RuntimeAttributeKey,
     RuntimeEventDomain,
@@ -489,6 +490,15 @@ def test_the_operation_is_read_from_the_resource_path(method_name: str, operatio
     rig.complete(method_name=method_name)
     [attempt] = telemetry.attempts
     assert attempt.name == f"{operation} m"
+
+
+def test_a_call_without_a_model_has_none_in_its_span() -> None:
+    telemetry = Telemetry()
+    rig = Driver("sync").rig(["an answer"], event_observers=[telemetry.observer])
+    rig.complete(model=NO_MODEL)
+    (attempt,) = telemetry.attempts
+    assert attempt.name == "chat"
+    assert "gen_ai.request.model" not in (attempt.attributes or {})
 
 
 def test_names_and_values_are_cut_to_a_length() -> None:

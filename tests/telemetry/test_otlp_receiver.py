@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from tramapy.errors import ConfigurationError
-from tramapy.telemetry import OtlpReceiver
+from tramapy.telemetry import OtlpReceiver, OtlpRefusal
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 
@@ -35,8 +35,11 @@ class Taken:
     def __init__(self, **settings: Any) -> None:
         self.messages: list[Any] = []
         take = self.messages.append
+        self.refusals: list[OtlpRefusal] = []
         self.receiver = OtlpReceiver(
-            **{"on_traces": take, "on_metrics": take, "on_logs": take, "limit_bytes": 1_000} | settings
+            **{"on_traces": take, "on_metrics": take, "on_logs": take, "limit_bytes": 1_000}
+            | {"on_refused": self.refusals.append}
+            | settings
         )
 
     def post(self, path: str, body: bytes, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
@@ -93,6 +96,7 @@ GZIP = PROTOBUF | {"Content-Encoding": "gzip"}
 REFUSED: dict[str, tuple[str, bytes, dict[str, str], int]] = {
     "unknown-path": ("/v1/secrets", b"", PROTOBUF, 404),
     "json": ("/v1/traces", b"{}", {"Content-Type": "application/json"}, 415),
+    "another-type": ("/v1/traces", b"a=b", {"Content-Type": "text/plain"}, 415),
     "unknown-encoding": ("/v1/traces", b"x", PROTOBUF | {"Content-Encoding": "br"}, 415),
     "not-protobuf": ("/v1/traces", b"\xff\xff\xff", PROTOBUF, 400),
     "not-gzip": ("/v1/traces", b"plain", GZIP, 400),
@@ -105,6 +109,19 @@ REFUSED: dict[str, tuple[str, bytes, dict[str, str], int]] = {
 }
 
 
+WHY = {
+    "unknown-path": OtlpRefusal.PATH,
+    "json": OtlpRefusal.JSON,
+    "another-type": OtlpRefusal.CONTENT_TYPE,
+    "unknown-encoding": OtlpRefusal.ENCODING,
+    "too-long": OtlpRefusal.TOO_LONG,
+    "too-long-unpacked": OtlpRefusal.TOO_LONG,
+    "absurd-length": OtlpRefusal.TOO_LONG,
+    "odd-length": OtlpRefusal.LENGTH,
+    "chunked": OtlpRefusal.LENGTH,
+}
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_malformed_or_too_long_is_refused(name: str) -> None:
     path, body, headers, status = REFUSED[name]
@@ -113,6 +130,39 @@ def test_what_is_malformed_or_too_long_is_refused(name: str) -> None:
         assert taken.post(path, body, headers)[0] == status
         assert taken.messages == []
         assert taken.post("/v1/traces", traces().SerializeToString())[0] == 200, "and it goes on"
+    assert taken.refusals == [WHY.get(name, OtlpRefusal.MALFORMED)]
+
+
+@pytest.mark.parametrize(
+    ("data", "refusals"),
+    [
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [OtlpRefusal.GRPC]),
+        (b"\x16\x03\x01\x02\n", [OtlpRefusal.MALFORMED]),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", []),
+    ],
+    ids=["grpc", "tls", "browser"],
+)
+def test_what_is_no_export_is_told_and_answered(
+    taken: Taken, data: bytes, refusals: list[OtlpRefusal]
+) -> None:
+    host, port = taken.receiver.endpoint.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(4_096)
+    assert taken.refusals == refusals
+
+
+def test_whoever_is_told_may_fail_or_not_be_there(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(reason: OtlpRefusal) -> None:
+        raise ValueError("canary-7f3a91c2")
+
+    for on_refused in (fails, None):
+        taken = Taken(on_refused=on_refused)
+        with taken.receiver:
+            assert taken.post("/", b"")[0] == 404
+    assert caplog.text.count("error_type=ValueError") == 1
+    assert "canary" not in caplog.text
 
 
 def test_a_body_that_ends_early_is_refused(taken: Taken) -> None:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from tramapy.hooks import catalogue
 from tramapy.hooks.event_model import AttributeValue
 
-__all__ = ["Attributes", "EventLine", "HeardEvent", "in_reading_order", "line_of"]
+__all__ = ["Attributes", "EventLine", "HeardEvent", "in_reading_order", "line_of", "route_of"]
 
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 
@@ -64,8 +64,16 @@ def in_reading_order(events: Iterable[HeardEvent]) -> list[HeardEvent]:
     return ordered
 
 
+def route_of(attributes: Attributes) -> str:
+    """Return the provider and the model of a route, where it has one."""
+    provider_id, model = attributes["provider_id"], attributes.get("effective_model")
+    return f"{provider_id}" if model in (None, catalogue.NO_MODEL) else f"{provider_id}, {model}"
+
+
 def _operation_started(attributes: Attributes) -> EventLine:
-    return EventLine("┌", f"{attributes['correlation_id']} asks for {attributes['requested_model']}", "bold")
+    model = attributes["requested_model"]
+    asks = "asks without a model" if model == catalogue.NO_MODEL else f"asks for {model}"
+    return EventLine("┌", f"{attributes['correlation_id']} {asks}", "bold")
 
 
 def _operation_completed(attributes: Attributes) -> EventLine:
@@ -79,8 +87,7 @@ def _operation_completed(attributes: Attributes) -> EventLine:
 
 
 def _attempt_started(attributes: Attributes) -> EventLine:
-    where = f"{attributes['provider_id']}, {attributes['effective_model']}"
-    return EventLine("│ →", f"attempt {attributes['attempt']} goes to {where}")
+    return EventLine("│ →", f"attempt {attributes['attempt']} goes to {route_of(attributes)}")
 
 
 def _attempt_completed(attributes: Attributes) -> EventLine:

@@ -16,11 +16,12 @@ from tramapy.bounded import (
     read_error_preview,
 )
 from tramapy.clients.codec import StreamDecoder, WireAnswer, json_bytes
-from tramapy.clients.http_call import NO_MODEL, HttpCall, PassedAnswer
+from tramapy.clients.http_call import HttpCall, PassedAnswer
 from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse, request_with
 from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, NativeSent
 from tramapy.engine.routing import BoundProvider
 from tramapy.errors import ProviderError, ProviderFailureCode
+from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.messages import ModelRequest
 from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of, body_of
 from tramapy.wire.json_values import invalid_answer, mapping_of, parse

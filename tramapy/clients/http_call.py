@@ -9,13 +9,10 @@ from tramapy.clients.codec import WireAnswer, WireRequest
 from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse
 from tramapy.clients.surfaces import Surface
 from tramapy.engine.native import NativeRequest
+from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.messages import Message, ModelResponse
 
-__all__ = ["NO_MODEL", "HttpCall", "PassedAnswer"]
-
-NO_MODEL: Final = "none"
-"""What stands for the model of a call that names none."""
-
+__all__ = ["HttpCall", "PassedAnswer"]
 
 _NO_CONTENT: Final = 204
 

@@ -48,11 +48,16 @@ def _flag(name: str, description: str) -> RuntimeAttributeKey:
 
 CORRELATION_ID = _open_text("correlation_id", "The operation's id; on every event")
 WORKFLOW_RUN_ID = _open_text("workflow_run_id", "The caller's id of a longer run")
+NO_MODEL: Final = "none"
+"""What stands for the model of a call that names none, such as one that lists files."""
+
 PROVIDER_ID = _text("provider_id", "The attempt's provider, a key of `providers`")
 ATTEMPT = _few("attempt", "Zero-based number of the attempt within its operation")
 SERVICE_INTERFACE = _text("service_interface", "The caller's name of the service")
 METHOD_NAME = _text("method_name", "The caller's name of the call")
-REQUESTED_MODEL = _open_text("requested_model", "The model that the operation named")
+REQUESTED_MODEL = _open_text(
+    "requested_model", "The model that the operation named; `none` where it named none"
+)
 EFFECTIVE_MODEL = _open_text("effective_model", "The model of the route")
 RESPONSE_MODEL = _open_text("response_model", "The model that answered, as the provider names it")
 IS_STREAM = _flag("is_stream", "Whether the answer is streamed")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tramapy.telemetry.logs import StructlogEventObserver
     from tramapy.telemetry.otel import OpenTelemetryEventObserver, TelemetryLimits
     from tramapy.telemetry.otlp_receiver import OtlpReceiver
+    from tramapy.telemetry.otlp_refusal import OtlpRefusal
 
 __all__ = [
     "AsyncAuditLog",
@@ -44,6 +45,7 @@ __all__ = [
     "MemoryAuditStore",
     "OpenTelemetryEventObserver",
     "OtlpReceiver",
+    "OtlpRefusal",
     "StructlogEventObserver",
     "TelemetryLimits",
     "TraceIdsProcessor",
@@ -70,6 +72,7 @@ _LAZY = {
     "MemoryAuditStore": "tramapy.telemetry.audit_store",
     "OpenTelemetryEventObserver": "tramapy.telemetry.otel",
     "OtlpReceiver": "tramapy.telemetry.otlp_receiver",
+    "OtlpRefusal": "tramapy.telemetry.otlp_refusal",
     "StructlogEventObserver": "tramapy.telemetry.logs",
     "TelemetryLimits": "tramapy.telemetry.otel",
     "TraceIdsProcessor": "tramapy.telemetry.log_context",

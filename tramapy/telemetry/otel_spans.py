@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.hooks.event_model import RuntimeEvent, RuntimeEventSensitivity
 from tramapy.telemetry import genai_names as genai
 from tramapy.telemetry.otel_import import context as otel_context
@@ -65,8 +66,9 @@ def operation_name(event: RuntimeEvent) -> str:
 
 
 def attempt_name(operation: str, event: RuntimeEvent) -> str:
-    """Name an attempt's span as the conventions do: `{operation} {model}`."""
-    return f"{operation} {event.attribute('effective_model')}"[:_MAX_LENGTH]
+    """Name an attempt's span as the conventions do: `{operation} {model}`, or `{operation}` without one."""
+    model = event.attribute("effective_model")
+    return operation if model == NO_MODEL else f"{operation} {model}"[:_MAX_LENGTH]
 
 
 def gen_ai_operation(method_name: str) -> str:
@@ -93,9 +95,10 @@ def attempt_attributes(event: RuntimeEvent, operation: str, provider_name: str) 
     attributes: Attributes = {
         genai.OPERATION_NAME: operation,
         genai.PROVIDER_NAME: provider_name[:_MAX_LENGTH],
-        genai.REQUEST_MODEL: str(model)[:_MAX_LENGTH],
         ATTEMPT: own["attempt"],
     }
+    if model != NO_MODEL:
+        attributes[genai.REQUEST_MODEL] = str(model)[:_MAX_LENGTH]
     if provider_id != provider_name:
         attributes[PROVIDER_ID] = str(provider_id)[:_MAX_LENGTH]
     if own["is_stream"]:

@@ -9,6 +9,7 @@ import threading
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -22,6 +23,7 @@ from tramapy.telemetry.otlp_import import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from tramapy.telemetry.otlp_refusal import OtlpRefusal
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -58,6 +60,7 @@ class OtlpReceiver:
         on_logs: Takes each `ExportLogsServiceRequest`. A signal without a taker is answered and dropped.
         host: The address to listen on.
         port: The port; 0 takes a free one.
+        on_refused: Told why a request is refused, for each.
         limit_bytes: How large a body may be, also after it is unpacked.
         is_remote_allowed: Whether `host` may be another address than one of this machine alone.
 
@@ -72,6 +75,7 @@ class OtlpReceiver:
         on_traces: Callable[[ExportTraceServiceRequest], None] | None = None,
         on_metrics: Callable[[ExportMetricsServiceRequest], None] | None = None,
         on_logs: Callable[[ExportLogsServiceRequest], None] | None = None,
+        on_refused: Callable[[OtlpRefusal], None] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         limit_bytes: int = 4 * 1024 * 1024,
@@ -93,7 +97,7 @@ class OtlpReceiver:
                 on_logs, ExportLogsServiceRequest, ExportLogsServiceResponse().SerializeToString()
             ),
         }
-        self._server = _Server((host, port), signals, limit_bytes)
+        self._server = _Server((host, port), signals, limit_bytes, on_refused)
         self._thread: threading.Thread | None = None
 
     @property
@@ -138,9 +142,16 @@ class _Server(ThreadingHTTPServer):
     # the library's 5 makes a burst of exporters wait for a second, or be reset
     request_queue_size = 2 * _MAX_CONNECTION_COUNT
 
-    def __init__(self, address: tuple[str, int], signals: dict[str, _Signal], limit_bytes: int) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        signals: dict[str, _Signal],
+        limit_bytes: int,
+        on_refused: Callable[[OtlpRefusal], None] | None,
+    ) -> None:
         self.signals = signals
         self.limit_bytes = limit_bytes
+        self.on_refused = on_refused
         self.is_ipv6: bool = ":" in address[0]
         if self.is_ipv6:
             self.address_family = socket.AF_INET6
@@ -164,11 +175,12 @@ class _Server(ThreadingHTTPServer):
 
 
 class _RefusedError(Exception):
-    """A request that is answered with an error."""
+    """A request that is answered with an error; of one without a reason nothing is told."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, reason: OtlpRefusal | None) -> None:
         super().__init__(status)
         self.status = status
+        self.reason = reason
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -185,24 +197,47 @@ class _Handler(BaseHTTPRequestHandler):
         except _RefusedError as refused:
             # what is left of the body is not read, so the connection cannot go on
             self.close_connection = True
-            self._answer(refused.status, b"")
+            status, answer = refused.status, b""
+            self._tell(refused.reason)
         else:
-            self._answer(200, answer)
+            status = 200
+        self._answer(status, answer)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what the library cannot read, in its own words."""
+        if code == HTTPStatus.HTTP_VERSION_NOT_SUPPORTED:
+            self._tell(OtlpRefusal.GRPC)
+        elif code != HTTPStatus.NOT_IMPLEMENTED:  # a browser that looks what is here
+            self._tell(OtlpRefusal.MALFORMED)
+        super().send_error(code)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
         """Say nothing on stderr."""
 
+    def _tell(self, reason: OtlpRefusal | None) -> None:
+        tell = self.server.on_refused
+        if tell is not None and reason is not None:
+            try:
+                tell(reason)
+            except Exception as error:  # as in _hand_on
+                error_type = type(error).__name__
+            else:
+                return
+            _log_callback(error_type)
+
     def _export(self) -> bytes:
+        content_type = self.headers.get_content_type()
         signal = self.server.signals.get(self.path)
         if signal is None:
-            raise _RefusedError(404)
-        if self.headers.get_content_type() != _PROTOBUF:
-            raise _RefusedError(415)
+            raise _RefusedError(404, OtlpRefusal.PATH)
+        if content_type != _PROTOBUF:
+            is_json = content_type == "application/json"
+            raise _RefusedError(415, OtlpRefusal.JSON if is_json else OtlpRefusal.CONTENT_TYPE)
         message = signal.request()
         try:
             message.ParseFromString(self._body())
         except DecodeError:
-            raise _RefusedError(400) from None
+            raise _RefusedError(400, OtlpRefusal.MALFORMED) from None
         if signal.take is not None:
             self._hand_on(signal.take, message)
         return signal.response
@@ -214,25 +249,25 @@ class _Handler(BaseHTTPRequestHandler):
             error_type = type(error).__name__
         else:
             return
-        _logger.warning("an OTLP callback failed error_type=%s", error_type)
-        raise _RefusedError(500)
+        _log_callback(error_type)
+        raise _RefusedError(500, None)
 
     def _body(self) -> bytes:
         limit_bytes = self.server.limit_bytes
         length_text = self.headers.get("Content-Length", "")
         if not (length_text.isascii() and length_text.isdigit()):
-            raise _RefusedError(411)
+            raise _RefusedError(411, OtlpRefusal.LENGTH)
         length = int(length_text[:12])
         if length > limit_bytes:
-            raise _RefusedError(413)
+            raise _RefusedError(413, OtlpRefusal.TOO_LONG)
         body = self.rfile.read(length)
         if len(body) < length:
-            raise _RefusedError(400)
+            raise _RefusedError(400, OtlpRefusal.MALFORMED)
         encoding = self.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding == "identity":
             return body
         if encoding != "gzip":
-            raise _RefusedError(415)
+            raise _RefusedError(415, OtlpRefusal.ENCODING)
         return _unpacked(body, limit_bytes)
 
     def _answer(self, status: int, body: bytes) -> None:
@@ -249,12 +284,16 @@ def _unpacked(body: bytes, limit_bytes: int) -> bytes:
     try:
         unpacked = stream.decompress(body, limit_bytes + 1)
     except zlib.error:
-        raise _RefusedError(400) from None
+        raise _RefusedError(400, OtlpRefusal.MALFORMED) from None
     if len(unpacked) > limit_bytes:
-        raise _RefusedError(413)
+        raise _RefusedError(413, OtlpRefusal.TOO_LONG)
     if not stream.eof:
-        raise _RefusedError(400)
+        raise _RefusedError(400, OtlpRefusal.MALFORMED)
     return unpacked
+
+
+def _log_callback(error_type: str) -> None:
+    _logger.warning("an OTLP callback failed error_type=%s", error_type)
 
 
 def _is_loopback(host: str) -> bool:

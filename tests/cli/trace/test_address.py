@@ -13,6 +13,7 @@ from tramapy.cli.trace.address import Address, AddressError, parse_address
         ("localhost", Address("localhost", 4318)),
         ("127.0.0.1:0", Address("127.0.0.1", 0)),
         (":9000", Address("127.0.0.1", 9000)),
+        ("9000", Address("127.0.0.1", 9000)),
         ("[::1]", Address("::1", 4318)),
         ("[::1]:65535", Address("::1", 65535)),
     ],
@@ -22,7 +23,7 @@ def test_an_address_is_read(text: str | None, expected: Address) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["localhost:", "localhost:x", "localhost:65536", "localhost:-1", "h:0004318", "h:²"]
+    "text", ["localhost:", "localhost:x", "localhost:65536", "localhost:-1", "h:0004318", "h:²", "65536"]
 )
 def test_a_port_that_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(AddressError, match="a port from 0 to 65535"):

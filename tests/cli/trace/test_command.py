@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ from tests.docs.pages import ROOT
 from tests.drivers import HELLO
 from tramapy import Message, ProviderError, Tramapy
 from tramapy.cli.app import app
-from tramapy.telemetry import JsonlEventObserver, OpenTelemetryEventObserver
+from tramapy.telemetry import JsonlEventObserver, OpenTelemetryEventObserver, OtlpRefusal
 from tramapy.testing import FakeClock, ScriptedProvider, assert_no_canary
 
 
@@ -86,6 +87,15 @@ def test_operations_can_be_chosen(tmp_path: Path) -> None:
     assert ids("--failed") == ["c-2"]
     assert ids("--limit", "2") == ["c-1", "c-2"]
     assert ids("--failed", "--id", "c-1") == []
+
+
+def test_an_id_that_nobody_has_is_told(tmp_path: Path) -> None:
+    path = str(dumped(tmp_path / "dump"))
+    for form in ("text", "json"):
+        missing = run("trace", path, "--id", "nope", "--format", form)
+        assert (missing.exit_code, missing.errors) == (0, "No operation has the id 'nope'.\n")
+    filtered = run("trace", path, "--id", "c-1", "--failed")
+    assert (filtered.output, filtered.errors) == ("No operations.\n", "")
 
 
 def test_bad_lines_are_told_and_the_rest_is_shown(tmp_path: Path) -> None:
@@ -183,10 +193,8 @@ class _Listener:
         assert first.startswith("Listening on http://127.0.0.1:"), first
         self.endpoint = first.split()[2].rstrip(";")
 
-    def send(self, body: bytes) -> int:
-        request = urllib.request.Request(
-            f"{self.endpoint}/v1/traces", body, {"Content-Type": "application/x-protobuf"}
-        )
+    def send(self, body: bytes, path: str = "v1/traces", content_type: str = "application/x-protobuf") -> int:
+        request = urllib.request.Request(f"{self.endpoint}/{path}", body, {"Content-Type": content_type})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=30) as response:
             return int(response.status)
@@ -247,6 +255,19 @@ def test_what_a_real_exporter_sends_is_shown(
     assert "c-9 asks for gpt-4o in tramapy.complete" in output
     assert "attempt 0 failed: HTTP 503, retryable" in output
     assert "answered after 2 attempts" in output
+
+
+def test_what_is_refused_is_told_once_for_each_kind(listeners: list[_Listener]) -> None:
+    listener = _Listener()
+    listeners.append(listener)
+    for _ in range(2):
+        for path, content_type in (("v1/traces", "application/json"), ("traces", "application/x-protobuf")):
+            with pytest.raises(urllib.error.HTTPError):
+                listener.send(b"{}", path, content_type)
+    listener.process.send_signal(signal.SIGINT)
+    _, _, errors = listener.rest()
+    told = [line for line in errors.splitlines() if "refused" in line]
+    assert told == [OtlpRefusal.JSON.sentence, OtlpRefusal.PATH.sentence]
 
 
 def test_it_ends_after_so_many_operations(listeners: list[_Listener]) -> None:

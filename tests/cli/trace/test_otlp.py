@@ -184,7 +184,7 @@ BAD_SPANS: dict[str, Span] = {
     "an outcome of another type": operation({**OPERATION, "tramapy.outcome": 7}),
     "an id of bytes": operation({**OPERATION, "tramapy.correlation_id": b"x"}),
     "a count of another type": operation({**OPERATION, "tramapy.attempt_count": "1"}),
-    "no model": attempt(_without(SUCCESS, "gen_ai.request.model")),
+    "a model of another type": attempt({**SUCCESS, "gen_ai.request.model": 7}),
     "no provider": attempt(_without(SUCCESS, "gen_ai.provider.name")),
     "an attempt without an outcome": attempt(ATTEMPT),
     "tokens of another type": attempt({**SUCCESS, "gen_ai.usage.input_tokens": "many"}),
@@ -211,6 +211,11 @@ def test_a_span_that_is_none_of_ours_is_counted(span: Span) -> None:
     (good,) = book.add(export(span, attempt(), operation()))
     assert len(good.events) == 4
     assert book.bad_span_count == 1
+
+
+def test_an_attempt_without_a_model_says_so() -> None:
+    traced = took(attempt(_without(SUCCESS, "gen_ai.request.model")), operation())
+    assert traced.events[1].attributes["effective_model"] == "none"
 
 
 def test_a_first_chunk_of_another_type_is_left_out() -> None:

@@ -10,7 +10,7 @@ from tests.cli.trace.events import START_S, STEPS, Step, heard
 from tramapy import CATALOGUE
 from tramapy.cli.trace.heard import heard_event
 from tramapy.cli.trace.operations import BookLimits, TracedOperation, group_by_id
-from tramapy.cli.trace.showing import as_json, timeline
+from tramapy.cli.trace.showing import as_json, plain_timeline, timeline
 
 
 def traced(*steps: Step) -> TracedOperation:
@@ -95,6 +95,15 @@ def test_a_cancelled_attempt_says_how_long_it_took() -> None:
         },
     )
     assert "attempt 0 ended: closed, 200 ms, first chunk after 7 ms" in shown(traced(step))
+
+
+def test_a_pipe_gets_a_line_for_each_event_however_long() -> None:
+    operation = traced(*STEPS)
+    text = plain_timeline(operation).plain
+    assert [line for line in text.splitlines() if line] == [line for line in lines(operation, 119) if line]
+    long = plain_timeline(traced(STEPS[0], (0.1, "circuit.opened", {"provider_id": "p" * 190}))).plain
+    assert f"the circuit of {'p' * 190} opens\n" in long
+    assert not any(line.endswith(" ") for line in long.splitlines())
 
 
 @pytest.mark.parametrize("width", [1, 5, 10, 20, 40, 79, 80, 119, 120, 400])

@@ -24,13 +24,15 @@ class Address:
 
 
 def parse_address(text: str | None) -> Address:
-    """Read `HOST:PORT`, `HOST`, `:PORT` or nothing; an IPv6 address stands in brackets.
+    """Read `HOST:PORT`, `HOST`, `:PORT`, `PORT` or nothing; an IPv6 address stands in brackets.
 
     Raises:
         AddressError: It is none of these.
     """
     if not text:
         return Address("127.0.0.1", DEFAULT_PORT)
+    if text.isascii() and text.isdigit():
+        text = f":{text}"
     host, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
     if not colon:
         host, port = text, str(DEFAULT_PORT)

@@ -18,7 +18,7 @@ from tramapy.cli.trace.address import Address, AddressError, parse_address
 from tramapy.cli.trace.event_file import BadLine, read_events
 from tramapy.cli.trace.heard import cleaned
 from tramapy.cli.trace.operations import TracedOperation, group_by_id
-from tramapy.cli.trace.showing import as_json, timeline
+from tramapy.cli.trace.showing import as_json, plain_timeline, timeline
 from tramapy.cli.trace.totals import OperationTotals, Summary
 from tramapy.errors import ConfigurationError
 
@@ -50,7 +50,7 @@ def trace(
         str | None,
         typer.Argument(
             metavar="FILE",
-            help="What JsonlEventObserver wrote, '-' for the standard input; with --listen HOST:PORT.",
+            help="What JsonlEventObserver wrote, '-' for the standard input; with --listen HOST:PORT or PORT.",
             show_default=False,
         ),
     ] = None,
@@ -101,11 +101,14 @@ class _Shown:
     def __init__(self, choice: _Choice) -> None:
         self._choice = choice
         self._console = output_console()
+        self._is_piped = not sys.stdout.isatty()
         self._summary = Summary()
         self._count = 0
+        self._is_id_found = choice.correlation_id is None
 
     def take(self, operations: Iterable[TracedOperation]) -> None:
         for operation in operations:
+            self._is_id_found |= operation.correlation_id == self._choice.correlation_id
             if self._choice.takes(operation):
                 self._show(operation)
                 if self._is_enough():
@@ -113,7 +116,9 @@ class _Shown:
 
     def end(self) -> None:
         if self._choice.format is _Format.TEXT:
-            self._console.print(Text(str(self._summary), "bold"))
+            self._console.print(Text(str(self._summary), "bold"), soft_wrap=self._is_piped)
+        if not self._is_id_found:
+            _complain(f"No operation has the id {self._choice.correlation_id!r}.")
 
     def _is_enough(self) -> bool:
         return self._count == self._choice.limit
@@ -121,6 +126,8 @@ class _Shown:
     def _show(self, operation: TracedOperation) -> None:
         if self._choice.format is _Format.JSON:
             self._console.print(Text(as_json(operation)), soft_wrap=True)
+        elif self._is_piped:
+            self._console.print(plain_timeline(operation), soft_wrap=True)
         else:
             self._console.print(timeline(operation, self._console))
         self._summary.add(operation, OperationTotals.of(operation))
@@ -183,7 +190,11 @@ def _trace_live(address: str | None, choice: _Choice, *, is_remote_allowed: bool
         _fail(str(error))
     shown = _Shown(choice)
     try:
-        with listening(_address(address), is_remote_allowed=is_remote_allowed) as live:
+        with listening(
+            _address(address),
+            is_remote_allowed=is_remote_allowed,
+            on_refused=lambda reason: _complain(reason.sentence),
+        ) as live:
             _complain(f"Listening on {live.endpoint}; end it with Ctrl-C.")
             shown.take(live.operations())
     except ConfigurationError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,7 @@ from tramapy.cli.trace.address import Address
 from tramapy.cli.trace.operations import TracedOperation
 from tramapy.cli.trace.otlp import SpanBook
 from tramapy.telemetry.otlp_receiver import OtlpReceiver
+from tramapy.telemetry.otlp_refusal import OtlpRefusal
 
 if TYPE_CHECKING:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -55,8 +56,15 @@ class Live:
 
 
 @contextmanager
-def listening(address: Address, *, is_remote_allowed: bool) -> Generator[Live, None, None]:
+def listening(
+    address: Address, *, is_remote_allowed: bool, on_refused: Callable[[OtlpRefusal], None]
+) -> Generator[Live, None, None]:
     """Listen while the context is open, and stop at the first Ctrl-C.
+
+    Args:
+        address: Where.
+        is_remote_allowed: Whether it may be one that other machines can reach.
+        on_refused: Told the first time that something is refused, for each reason once; on any thread.
 
     Raises:
         ConfigurationError: Other machines could reach the address, and that is not allowed.
@@ -64,11 +72,29 @@ def listening(address: Address, *, is_remote_allowed: bool) -> Generator[Live, N
     """
     live = Live()
     receiver = OtlpReceiver(
-        on_traces=live.take, host=address.host, port=address.port, is_remote_allowed=is_remote_allowed
+        on_traces=live.take,
+        on_refused=_once(on_refused),
+        host=address.host,
+        port=address.port,
+        is_remote_allowed=is_remote_allowed,
     )
     with receiver, _stopping(live):
         live.endpoint = receiver.endpoint
         yield live
+
+
+def _once(tell: Callable[[OtlpRefusal], None]) -> Callable[[OtlpRefusal], None]:
+    """Pass each reason on once, however often it comes, and on however many threads."""
+    reasons = set(OtlpRefusal)
+
+    def tell_once(reason: OtlpRefusal) -> None:
+        try:
+            reasons.remove(reason)
+        except KeyError:
+            return
+        tell(reason)
+
+    return tell_once
 
 
 @contextmanager

@@ -189,7 +189,7 @@ def _operation(span: Span, own: _Attributes, _: Mapping[str, object]) -> tuple[H
 def _attempt(
     span: Span, own: _Attributes, attributes: Mapping[str, str | int | float | bool]
 ) -> tuple[HeardEvent, HeardEvent]:
-    model = attributes.get("gen_ai.request.model")
+    model = attributes.get("gen_ai.request.model", catalogue.NO_MODEL)
     told: dict[str, object] = {
         "provider_id": attributes.get("gen_ai.provider.name"),
         **own,

@@ -12,12 +12,12 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from tramapy.cli.event_lines import Attributes, EventLine, HeardEvent, in_reading_order, line_of
+from tramapy.cli.event_lines import Attributes, EventLine, HeardEvent, in_reading_order, line_of, route_of
 from tramapy.cli.trace.operations import TracedOperation
 from tramapy.cli.trace.totals import OperationTotals
 from tramapy.hooks import catalogue
 
-__all__ = ["as_json", "timeline"]
+__all__ = ["as_json", "plain_timeline", "timeline"]
 
 _BAR_WIDTH: Final = 24
 _BAR_MIN_COLUMNS: Final = 120
@@ -35,10 +35,22 @@ def timeline(operation: TracedOperation, console: Console) -> Group:
         table.add_column(no_wrap=True, width=_BAR_WIDTH)
     bars = _Bars(operation)
     for at_s, line, bar in _lines(operation, bars):
-        when = "" if at_s is None else f"{max(0.0, at_s - operation.started_at_s):8.3f} s"
-        cells = [Text(when), Text(line.mark, line.style), Text(line.text, line.style)]
+        cells = [Text(_when(operation, at_s)), Text(line.mark, line.style), Text(line.text, line.style)]
         table.add_row(*cells, *([Text(bar, line.style)] if has_bars else []))
     return Group(table, Text())
+
+
+def plain_timeline(operation: TracedOperation) -> Text:
+    """Show an operation for a pipe: a line an event, however long, with nothing behind its last word."""
+    shown = [(_when(operation, at_s), line) for at_s, line, _ in _lines(operation, _Bars(operation))]
+    when_width = max(len(when) for when, _ in shown)
+    mark_width = max(len(line.mark) for _, line in shown)
+    text = Text()
+    for when, line in shown:
+        text.append(f"{when:>{when_width}} ", "dim")
+        text.append(f"{line.mark:<{mark_width}} {line.text}".rstrip(), line.style)
+        text.append("\n")
+    return text
 
 
 def as_json(operation: TracedOperation) -> str:
@@ -63,6 +75,10 @@ def as_json(operation: TracedOperation) -> str:
             ],
         }
     )
+
+
+def _when(operation: TracedOperation, at_s: float | None) -> str:
+    return "" if at_s is None else f"{max(0.0, at_s - operation.started_at_s):8.3f} s"
 
 
 def _lines(operation: TracedOperation, bars: _Bars) -> Iterator[tuple[float | None, EventLine, str]]:
@@ -128,9 +144,7 @@ _ENDS: Final = frozenset(
 
 
 def _fallback(attributes: Attributes) -> EventLine:
-    model = attributes.get("effective_model")
-    where = str(attributes["provider_id"]) if model is None else f"{attributes['provider_id']}, {model}"
-    return EventLine("│ ↳", f"falls back to {where}", "yellow")
+    return EventLine("│ ↳", f"falls back to {route_of(attributes)}", "yellow")
 
 
 def _nothing(_: Attributes) -> str:
