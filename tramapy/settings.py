@@ -401,6 +401,11 @@ def _audit(port: Port, settings: PipelineSettings) -> DlpRedactionAuditEmitter |
         if not isinstance(emitter, DlpRedactionAuditEmitter):
             raise _misplaced("dlp_redaction_audit", emitter, DlpRedactionAuditEmitter)
         _refuse_unless_async(port, "dlp_redaction_audit", emitter, "emit")
+        if port.can_await and emitter.may_block:
+            raise ConfigurationError(
+                f"dlp_redaction_audit: {type(emitter).__name__} waits for its store and would stop the event loop; "
+                f"write AsyncAuditLog(...) around it"
+            )
         if settings.get("dlp") is None and settings.get("request_dlp") is None:
             raise ConfigurationError(
                 "dlp_redaction_audit has nothing to record; set dlp or request_dlp, or leave it out"

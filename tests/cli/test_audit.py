@@ -84,6 +84,18 @@ def test_a_head_finds_a_cut(files: list[str]) -> None:
     assert ": head: " in outcome.output
 
 
+def test_a_head_that_is_no_hash_is_exit_code_2(files: list[str]) -> None:
+    outcome = run("audit", "verify", *files, "--head", "yesterday")
+    assert (outcome.exit_code, outcome.output) == (2, "")
+    assert outcome.errors.startswith("head takes a SHA-256 in hex")
+
+
+def test_the_path_of_the_log_is_enough(files: list[str], tmp_path: Path) -> None:
+    whole = run("audit", "verify", str(tmp_path / "audit.jsonl"))
+    everything = run("audit", "verify", *sorted(map(str, tmp_path.glob("audit.*"))))
+    assert whole == everything == run("audit", "verify", *files)
+
+
 def test_a_recovery_is_told(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     FileAuditStore(path, fsync="never").close()

@@ -230,6 +230,7 @@ def test_own_metadata_is_in_every_event() -> None:
     ("arguments", "message"),
     [
         ({"store": "file"}, "store is of type str"),
+        ({"now": 5}, "now is of type int; give a function"),
         ({"metadata": []}, "metadata is of type list"),
         ({"metadata": {1: "a"}}, "str to str"),
         ({"metadata": {"a": 1}}, "str to str"),
@@ -240,7 +241,17 @@ def test_own_metadata_is_in_every_event() -> None:
         ({"metadata": {str(number): "" for number in range(17)}}, "over 16"),
     ],
     ids=[
-        *("store", "metadata", "key type", "value type", "blank key", "long key", "own key", "long value"),
+        *(
+            "store",
+            "now",
+            "metadata",
+            "key type",
+            "value type",
+            "blank key",
+            "long key",
+            "own key",
+            "long value",
+        ),
         "too many",
     ],
 )
@@ -342,6 +353,21 @@ def test_rt71_events_of_an_operation_are_one_chain(driver: Driver) -> None:
     assert [event.sequence_number for event in events] == [1, 2, 3]
     assert {event.correlation_id for event in events} == {"case-1"}
     assert verify_audit(events).is_valid
+
+
+def test_a_log_that_waits_for_a_disk_is_refused_on_an_event_loop(async_driver: Driver) -> None:
+    class Slow(MemoryAuditStore):
+        may_block = True
+
+    for log in (AuditLog(Slow()), AsyncAuditLog(AuditLog(Slow()))):
+        settings: dict[str, Any] = {"dlp": Words(), "dlp_redaction_audit": log}
+        if isinstance(log, AsyncAuditLog):
+            assert async_driver.rig(["a secret"], **settings).complete()
+        else:
+            with pytest.raises(ConfigurationError, match="write AsyncAuditLog"):
+                async_driver.rig(["a secret"], **settings)
+    assert AuditStore.may_block
+    assert not AuditLog(MemoryAuditStore()).may_block
 
 
 class Full(AuditStore):

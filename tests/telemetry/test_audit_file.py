@@ -107,6 +107,7 @@ def test_an_empty_log_has_no_head(path: Path) -> None:
 
 def test_files_are_for_their_owner_alone(path: Path) -> None:
     assert stat.S_IMODE(write(path)[0].stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.with_name("audit.jsonl.index").stat().st_mode) == 0o600
 
 
 def test_a_log_goes_on_where_it_ended(path: Path) -> None:
@@ -737,6 +738,8 @@ def test_a_process_that_is_killed_at_any_time_loses_nothing_that_it_was_told_of(
     [
         ({"path": "."}, "names no file"),
         ({"path": "missing/audit.jsonl"}, "no directory"),
+        ({"path": 5}, "path is of type int"),
+        ({"clock": 5}, "clock is of type int"),
         ({"fsync": "sometimes"}, "fsync takes"),
         ({"fsync_interval_s": -1}, "fsync_interval_s"),
         ({"fsync_interval_s": float("nan")}, "fsync_interval_s"),

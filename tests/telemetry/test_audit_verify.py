@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.telemetry.audit_material import ONE, context, events_of, log_of
 from tests.telemetry.test_audit_event import audit_events, strategy_of
-from tramapy import DlpRedaction
+from tramapy import ConfigurationError, DlpRedaction
 from tramapy.telemetry import (
     AuditEvent,
     AuditLog,
@@ -196,11 +196,53 @@ def verify_lines(directory: Path, lines: Sequence[bytes], **options: Any) -> Aud
     return verify_audit_files(path, **options)
 
 
-def test_no_file_and_an_empty_file_are_valid(tmp_path: Path) -> None:
-    assert verify_audit_files().is_valid
+def test_an_empty_file_is_valid(tmp_path: Path) -> None:
     found = verify_lines(tmp_path, [])
     assert found.is_valid
     assert found.head is None
+
+
+def test_the_path_of_a_log_stands_for_its_files(tmp_path: Path) -> None:
+    paths = write_log(tmp_path, limit_file_bytes=2_000)
+    assert len(paths) > 1
+    given = tmp_path / "a.jsonl"
+    assert verify_audit_files(given) == verify_audit_files(*paths)
+    with given.open("wb"):
+        assert verify_audit_files(given).event_count == 0, "a file of that very name is taken as it is"
+
+
+def test_the_index_and_torn_bytes_are_passed_over(tmp_path: Path) -> None:
+    paths = write_log(tmp_path)
+    index, torn = tmp_path / "a.jsonl.index", tmp_path / f"a.000001.{'0' * 16}.torn"
+    torn.write_bytes(b"torn")
+    assert verify_audit_files(index, *paths, torn) == verify_audit_files(*paths)
+    moved = tmp_path / "log.index"
+    moved.write_bytes(paths[0].read_bytes())
+    assert verify_audit_files(moved).event_count == 12, "a name alone makes no index"
+
+
+def test_nothing_to_verify_is_refused(tmp_path: Path) -> None:
+    write_log(tmp_path)
+    for paths in ((), (tmp_path / "a.jsonl.index",)):
+        with pytest.raises(ConfigurationError, match="was given no file of a log"):
+            verify_audit_files(*paths)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([Path("a")],), {}, r"write verify_audit_files\(\*paths\)"),
+        ((7,), {}, "a path is of type int; give a str or a Path"),
+        ((Path("a"),), {"head": "any text"}, "head takes a SHA-256 in hex"),
+        ((Path("a"),), {"head": "A" * 64}, "head takes a SHA-256 in hex"),
+        ((Path("a"),), {"head": 7}, "head takes a SHA-256 in hex"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        verify_audit_files(*arguments, **options)
 
 
 def test_a_whole_log_is_valid(tmp_path: Path, lines: list[bytes]) -> None:

@@ -159,6 +159,13 @@ def test_a_number_that_cannot_be_is_refused(option: str, value: Any, tmp_path: P
         JsonlEventObserver(tmp_path / "events.jsonl", **{option: value})
 
 
+def test_an_argument_of_another_type_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="path is of type int; give a str or a Path"):
+        JsonlEventObserver(5)  # type: ignore[arg-type]  # what is refused
+    with pytest.raises(ConfigurationError, match="now_epoch_s is of type int; give a function"):
+        JsonlEventObserver(tmp_path / "events.jsonl", now_epoch_s=5)  # type: ignore[arg-type]  # what is refused
+
+
 def test_a_path_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"cannot open .*No such file or directory"):
         JsonlEventObserver(tmp_path / "missing" / "events.jsonl")

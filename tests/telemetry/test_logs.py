@@ -141,6 +141,8 @@ def test_an_event_of_your_own_is_a_line_at_level_info() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"levels": "info"}, "levels is of type str; give a mapping"),
+        ({"levels": {"tramai.circuit.opened": ["info"]}}, "is of type list; give one of debug"),
         ({"levels": {"tramai.nothing": "info"}}, "is no event"),
         ({"levels": {"tramai.circuit.opened": "loud"}}, "'loud'; give one of debug, info, warning, error"),
         ({"logger": logging.getLogger("shop")}, "one of the standard library"),
@@ -149,7 +151,7 @@ def test_an_event_of_your_own_is_a_line_at_level_info() -> None:
         ({"logger": "shop"}, "of type str, which has no method bind"),
         ({"spans": object()}, "spans takes an OpenTelemetryEventObserver, not object"),
     ],
-    ids=["event", "level", "logging", "adapter", "class", "name", "spans"],
+    ids=["levels", "level type", "event", "level", "logging", "adapter", "class", "name", "spans"],
 )
 def test_what_cannot_work_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):

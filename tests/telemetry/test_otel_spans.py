@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, Sampler, SamplingResult
 from opentelemetry.trace import SpanKind, StatusCode
 
@@ -39,6 +40,7 @@ from tramapy.hooks.event_model import (
     RuntimeEventDomain,
     RuntimeEventSensitivity,
 )
+from tramapy.telemetry import OpenTelemetryEventObserver
 from tramapy.telemetry.genai_names import SCHEMA_URL
 from tramapy.telemetry.otel import TelemetryLimits
 from tramapy.testing import ScriptedProvider
@@ -664,8 +666,29 @@ def test_an_event_of_ones_own_shows_what_is_not_sensitive(changes: dict[str, Any
     assert [dict(event.attributes or {}) for event in operation.events] == ([] if shown is None else [shown])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limits": 5}, "limits is of type int; give TelemetryLimits"),
+        ({"tracer_provider": "otlp"}, "tracer_provider is of type str; give a TracerProvider"),
+        ({"tracer_provider": TracerProvider}, "tracer_provider is the class TracerProvider, and no instance"),
+        (
+            {"meter_provider": TracerProvider()},
+            "meter_provider is of type TracerProvider; give a MeterProvider",
+        ),
+        ({"known_models": 5}, "known_models is of type int; give a list"),
+        ({"known_models": ["m", 5]}, r"known_models\[1\] is of type int"),
+        ({"provider_names": "openai"}, "provider_names is of type str; give a mapping"),
+        ({"provider_names": {"p": 5}}, "provider_names holds a value that is of type int; give a mapping"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_by_name(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        OpenTelemetryEventObserver(**arguments)
+
+
 def test_a_model_name_in_one_string_and_limits_of_nothing_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="known_models takes a list"):
+    with pytest.raises(ConfigurationError, match="known_models is of type str"):
         Telemetry(known_models="gpt-4o")
     for wrong in (0, -1, True, "2"):
         with pytest.raises(ConfigurationError, match="series_count takes an int of at least 1"):
@@ -673,8 +696,6 @@ def test_a_model_name_in_one_string_and_limits_of_nothing_are_refused() -> None:
 
 
 def test_without_an_sdk_nothing_is_written_and_nothing_fails(driver: Driver) -> None:
-    from tramapy.telemetry import OpenTelemetryEventObserver
-
     observer = OpenTelemetryEventObserver()
     rig = driver.rig([down(), "one"], retry=retries(1), event_observers=[observer])
     assert rig.complete([Message.user("?")]).content == "one"

@@ -234,6 +234,21 @@ def test_an_address_that_others_reach_is_refused_unless_allowed(host: str) -> No
         OtlpReceiver(host=host)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"host": 5}, "host is of type int; give an address"),
+        ({"port": "4318"}, "port takes an int from 0 to 65535"),
+        ({"port": 65_536}, "port takes an int from 0 to 65535"),
+        ({"limit_bytes": 0}, "limit_bytes takes an int of at least 1"),
+        ({"on_traces": 5}, "on_traces is of type int; give a function"),
+    ],
+)
+def test_an_argument_that_cannot_work_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        OtlpReceiver(**arguments)
+
+
 def test_an_address_that_others_reach_may_be_allowed() -> None:
     receiver = OtlpReceiver(host="0.0.0.0", is_remote_allowed=True)
     assert receiver.endpoint.startswith("http://0.0.0.0:")

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from tramapy.cli.consoles import error_console, output_console
 from tramapy.cli.plain_command import PlainCommand
+from tramapy.errors import ConfigurationError
 from tramapy.telemetry.audit_verify import AuditVerification, verify_audit_files
 
 __all__ = ["audit"]
@@ -36,7 +37,9 @@ def _root() -> None:  # pyright: ignore[reportUnusedFunction]  # typer calls it
 def verify(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="The files of one log, oldest first.", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="The path of a log, or its files, oldest first.", show_default=False
+        ),
     ],
     is_partial: Annotated[
         bool, typer.Option("--partial", help="Files before the first may be missing.")
@@ -51,6 +54,8 @@ def verify(
     """Verify the hash chain of audit files. Exit code 0, 1 where it is broken, 2 where it cannot be read."""
     try:
         found = verify_audit_files(*files, is_partial=is_partial, head=head, limit_problem_count=limit)
+    except ConfigurationError as error:
+        _fail(f"{error}.")
     except OSError as error:
         name = "" if error.filename is None else f" {str(error.filename)!r}"
         _fail(f"Cannot read{name}: {error.strerror or type(error).__name__}")

@@ -330,7 +330,14 @@ class ChainedDlpStream:
 
 
 class DlpRedactionAuditEmitter(abc.ABC):
-    """Records redactions in an audit trail; a failure fails the operation with `DlpInspectionError`."""
+    """Records redactions in an audit trail; a failure fails the operation with `DlpInspectionError`.
+
+    Attributes:
+        may_block: Whether a plain `emit` may wait, for a disk or a network. `AsyncTramapy` and wrapped async clients
+            refuse one that may: it would stop every task of the event loop.
+    """
+
+    may_block: bool = False
 
     @abc.abstractmethod
     def emit(self, context: DlpContext, redactions: Sequence[DlpRedaction]) -> Awaitable[None] | None:

@@ -74,7 +74,8 @@ class AuditLog(DlpRedactionAuditEmitter):
     """Records redactions: one audit event a rule, chained by hash to the event before it in its stream.
 
     Give it as `dlp_redaction_audit`. `emit` returns when the store has taken the events. It blocks for as long
-    as the store does: on an event loop use `AsyncAuditLog`, unless the store is in memory.
+    as the store does: on an event loop use `AsyncAuditLog`, unless the store is in memory. One whose store
+    `may_block` is refused there.
 
     Args:
         store: Keeps the events.
@@ -100,7 +101,11 @@ class AuditLog(DlpRedactionAuditEmitter):
             raise ConfigurationError(
                 f"store is {described(store)}; give a MemoryAuditStore or FileAuditStore"
             )
+        for name, function in (("stream_id", stream_id), ("now", now), ("new_id", new_id)):
+            if not callable(function):
+                raise ConfigurationError(f"{name} is {described(function)}; give a function")
         self._store = store
+        self.may_block: bool = store.may_block
         self._stream_id = stream_id
         self._metadata = _checked_metadata({} if metadata is None else metadata)
         self._now = now

@@ -17,6 +17,7 @@ from tramapy.telemetry.audit_index import AuditIndex, LogPosition
 from tramapy.telemetry.audit_line import LineHead, event_line, line_hash
 from tramapy.telemetry.audit_recovery import recovered
 from tramapy.telemetry.audit_store import AuditHead, AuditStore, AuditStoreError, Links, check_count
+from tramapy.values import described
 
 __all__ = ["FileAuditStore", "FsyncPolicy"]
 
@@ -62,6 +63,10 @@ class FileAuditStore(AuditStore):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         _check(fsync, fsync_interval_s, limit_file_bytes, limit_file_count)
+        if not callable(clock):
+            raise ConfigurationError(f"clock is {described(clock)}; give a function such as time.monotonic")
+        if not isinstance(path, (str, Path)):
+            raise ConfigurationError(f"path is {described(path)}; give a str or a Path")
         is_durable = fsync != "never"
         self._files = AuditFiles(Path(path), is_durable=is_durable)
         self._fsync: FsyncPolicy = fsync

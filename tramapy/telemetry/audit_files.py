@@ -11,8 +11,10 @@ from typing import IO, Final
 from tramapy.errors import ConfigurationError
 from tramapy.telemetry.audit_store import AuditStoreError
 
-__all__ = ["AuditFiles", "private_file"]
+__all__ = ["AuditFiles", "log_files", "private_file"]
 
+_TORN: Final = re.compile(r"\.[0-9]{6,}\.[0-9a-f]{16}\.torn\Z")
+_SQLITE: Final = b"SQLite format 3\0"
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)
 
 
@@ -75,6 +77,30 @@ class AuditFiles:
         else:
             return file
         raise AuditStoreError(f"The audit file {str(self.path(number))!r} cannot be opened ({reason})")
+
+
+def log_files(path: Path) -> list[Path]:
+    """Return the files with lines that a path stands for, oldest first.
+
+    They are the path itself where it is one; all files of the log that was given this path, where only they are
+    there; and none for the log's index, and for torn bytes.
+
+    Raises:
+        OSError: Its directory cannot be read.
+    """
+    if _TORN.search(path.name) is not None or _is_index(path):
+        return []
+    if path.name and not path.exists() and path.parent.is_dir():
+        files = AuditFiles(path, is_durable=False)
+        return [files.path(number) for number in files.numbers()] or [path]
+    return [path]
+
+
+def _is_index(path: Path) -> bool:
+    if path.suffix != ".index" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def private_file(path: Path) -> IO[bytes]:

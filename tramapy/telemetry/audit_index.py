@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import sqlite3
+import threading
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ from tramapy.telemetry.audit_store import FIRST, AuditHead, AuditStoreError
 __all__ = ["START", "AuditIndex", "LogPosition"]
 
 _CACHE_KIB: Final = 4096
+_making: Final = threading.Lock()
 
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS heads (stream BLOB PRIMARY KEY, sequence INTEGER, hash TEXT) WITHOUT ROWID",
@@ -59,6 +62,7 @@ class AuditIndex:
 
     def __init__(self, path: Path, *, is_durable: bool) -> None:
         self._path = path
+        _make_private(path)
         with self._named_errors():
             # no statement of ours waits for another process, and the store's lock keeps threads apart
             self._database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
@@ -132,6 +136,16 @@ class AuditIndex:
         raise AuditStoreError(
             f"The index {str(self._path)!r} of an audit log cannot be used ({name}). {remedy}"
         )
+
+
+def _make_private(path: Path) -> None:
+    """Make the file for its owner alone, as those of the log are; SQLite would let everybody read it.
+
+    Only one that is missing is opened: closing any descriptor of a file gives up the locks of this whole process
+    on it, another store's included.
+    """
+    with _making, contextlib.suppress(OSError):  # what is wrong with the place, SQLite says
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _key(stream_id: str) -> bytes:

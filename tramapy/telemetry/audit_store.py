@@ -37,7 +37,13 @@ Links: TypeAlias = Callable[[AuditHead], Sequence[SealedEvent]]
 
 
 class AuditStore(abc.ABC):
-    """Keeps audit events. Any number of threads may append."""
+    """Keeps audit events. Any number of threads may append.
+
+    Attributes:
+        may_block: Whether an append may wait for a disk or a network, so that it must not run on an event loop.
+    """
+
+    may_block: bool = True
 
     @abc.abstractmethod
     def append(self, stream_id: str, links: Links) -> None:
@@ -61,6 +67,8 @@ class MemoryAuditStore(AuditStore):
     Raises:
         ConfigurationError: The limit is below 1.
     """
+
+    may_block: bool = False
 
     def __init__(self, *, limit_count: int = 100_000) -> None:
         check_count("limit_count", limit_count)

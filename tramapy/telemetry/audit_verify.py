@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import enum
 import hashlib
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Self
 
+from tramapy.errors import ConfigurationError
 from tramapy.telemetry.audit_event import HASH_ALGORITHM, SCHEMA_VERSION, AuditEvent, event_hash
+from tramapy.telemetry.audit_files import log_files
 from tramapy.telemetry.audit_line import (
     NO_LINE,
     AuditLine,
@@ -22,7 +25,7 @@ from tramapy.telemetry.audit_line import (
     raw_lines,
 )
 from tramapy.telemetry.audit_store import FIRST, AuditHead
-from tramapy.values import MOST
+from tramapy.values import MOST, described
 
 __all__ = [
     "AuditProblem",
@@ -34,6 +37,7 @@ __all__ = [
 ]
 
 _CACHE_KIB: Final = 16_384
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class AuditProblemCode(enum.Enum):
@@ -152,20 +156,37 @@ def verify_audit_files(
     """Verify the files of one log, oldest first, in bounded memory: what is large goes to a temporary file.
 
     Args:
-        paths: The files.
+        paths: The files, each an argument of its own. The path that a `FileAuditStore` was given stands for all of
+            its files; its index and torn bytes hold no lines and are passed over.
         is_partial: Whether files before the first may be missing. Streams may then begin anywhere.
         head: The hash that a line must have, such as what was the last one's at an earlier time.
         limit_problem_count: How many problems are kept; all are counted.
 
     Raises:
+        ConfigurationError: There is no file, or an argument cannot work; the message names it.
         OSError: A file cannot be read.
     """
+    if head is not None and (not isinstance(head, str) or _HASH.fullmatch(head) is None):
+        raise ConfigurationError("head takes a SHA-256 in hex: 64 characters, 0 to 9 and a to f")
+    files = [file for path in paths for file in log_files(_checked_path(path))]
+    if not files:
+        raise ConfigurationError("verify_audit_files was given no file of a log; give its path, or its files")
     with _Verifier(head, is_partial=is_partial, limit_problem_count=limit_problem_count) as verifier:
-        for path in paths:
-            with Path(path).open("rb") as file:
+        for path in files:
+            with path.open("rb") as file:
                 verifier.check_file(str(path), file)
         verifier.check_end()
         return verifier.outcome(verifier.line_head.line_hash)
+
+
+def _checked_path(path: object) -> Path:
+    if isinstance(path, (list, tuple)):
+        raise ConfigurationError(
+            "verify_audit_files takes each path by itself; write verify_audit_files(*paths)"
+        )
+    if not isinstance(path, (str, Path)):
+        raise ConfigurationError(f"a path is {described(path)}; give a str or a Path")
+    return Path(path)
 
 
 class _Verifier:

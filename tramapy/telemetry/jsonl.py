@@ -22,6 +22,7 @@ from tramapy.hooks.event_model import (
 from tramapy.hooks.events import EngineEventObserver
 from tramapy.telemetry.jsonl_file import RotatedFile
 from tramapy.telemetry.line_queue import LineQueue
+from tramapy.values import described
 
 __all__ = ["JsonlEventObserver"]
 
@@ -45,7 +46,7 @@ class JsonlEventObserver(EngineEventObserver):
         now_epoch_s: Where the time of an event comes from.
 
     Raises:
-        ConfigurationError: A number is below its minimum, or the file cannot be opened.
+        ConfigurationError: An argument cannot work, or the file cannot be opened; the message says which.
     """
 
     def __init__(
@@ -66,6 +67,12 @@ class JsonlEventObserver(EngineEventObserver):
                 raise ConfigurationError(
                     f"JsonlEventObserver: {name} takes an int of at least {minimum}, not {value!r}"
                 )
+        if not isinstance(path, (str, os.PathLike)):
+            raise ConfigurationError(f"JsonlEventObserver: path is {described(path)}; give a str or a Path")
+        if not callable(now_epoch_s):
+            raise ConfigurationError(
+                f"JsonlEventObserver: now_epoch_s is {described(now_epoch_s)}; give a function such as time.time"
+            )
         self._now_epoch_s = now_epoch_s
         file = RotatedFile(Path(path), limit_bytes=limit_bytes, backup_count=backup_count)
         try:

@@ -15,6 +15,7 @@ from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.events import EngineEventObserver, drop_awaitable
 from tramapy.telemetry.span_fields import NO_FIELDS, SpanFields, SpanSource
 from tramapy.telemetry.structlog_import import structlog
+from tramapy.values import described
 
 __all__ = ["DEFAULT_LEVELS", "EventLogger", "StructlogEventObserver"]
 
@@ -96,7 +97,7 @@ class StructlogEventObserver(EngineEventObserver):
     ) -> None:
         _check_logger(logger)
         self._spans = SpanFields(spans)
-        chosen = _checked_levels(levels or {})
+        chosen = _checked_levels({} if levels is None else levels)
         self._levels: dict[str, str | None] = {**DEFAULT_LEVELS, _FAILED: "error", **chosen}
         if _COMPLETED in chosen:
             self._levels[_FAILED] = chosen[_COMPLETED]
@@ -213,10 +214,19 @@ def _check_logger(logger: object) -> None:
 
 
 def _checked_levels(levels: Mapping[str, str | None]) -> dict[str, str | None]:
+    if not isinstance(levels, Mapping):
+        raise ConfigurationError(
+            f"levels is {described(levels)}; give a mapping of events to levels, such as "
+            f"{{'{_STARTED}': 'info'}}"
+        )
     for name, level in levels.items():
         if name not in catalogue.CATALOGUE:
             raise ConfigurationError(
                 f"levels names {name!r}, which is no event; `tramapy events` lists those that are"
+            )
+        if level is not None and not isinstance(level, str):
+            raise ConfigurationError(
+                f"levels[{name!r}] is {described(level)}; give one of {', '.join(_NUMBERS)}, or None for no line"
             )
         if level is not None and level not in _NUMBERS:
             raise ConfigurationError(

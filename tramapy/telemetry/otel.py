@@ -20,6 +20,7 @@ from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver
 from tramapy.messages import ModelRequest, ModelResponse
 from tramapy.telemetry import otel_outcome, otel_spans
 from tramapy.telemetry.genai_names import SCHEMA_URL
+from tramapy.telemetry.otel_arguments import check_names, check_provider, model_names
 from tramapy.telemetry.otel_content import captures_content, request_attributes, response_attributes
 from tramapy.telemetry.otel_import import context as otel_context
 from tramapy.telemetry.otel_import import metrics, trace
@@ -27,6 +28,7 @@ from tramapy.telemetry.otel_metrics import ObserverMetrics
 from tramapy.telemetry.otel_outcome import Outcome
 from tramapy.telemetry.otel_processors import has_synchronous_export
 from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation, OperationTable
+from tramapy.values import described
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -82,6 +84,9 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         compat_metrics: Whether the original's metrics are fed, too.
         counts_usage: False where an instrumentation of the SDK beneath counts tokens, so that none counts twice.
         limits: What bounds memory and attributes.
+
+    Raises:
+        ConfigurationError: An argument cannot work; the message names it.
     """
 
     def __init__(
@@ -96,14 +101,18 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         counts_usage: bool = True,
         limits: TelemetryLimits | None = None,
     ) -> None:
-        if isinstance(known_models, str):
-            raise ConfigurationError("known_models takes a list of model names, not one string")
+        check_provider("tracer_provider", tracer_provider, "get_tracer")
+        check_provider("meter_provider", meter_provider, "get_meter")
+        models = model_names(known_models)
+        check_names(provider_names)
+        if limits is not None and not isinstance(limits, TelemetryLimits):
+            raise ConfigurationError(f"limits is {described(limits)}; give TelemetryLimits(...)")
         self._limits = TelemetryLimits() if limits is None else limits
         self._tracer_provider = tracer_provider
         self._tracer = trace.get_tracer(_SCOPE, tracer_provider=tracer_provider, schema_url=SCHEMA_URL)
         self._metrics = ObserverMetrics(
             metrics.get_meter(_SCOPE, meter_provider=meter_provider, schema_url=SCHEMA_URL),
-            known_models=frozenset(known_models),
+            known_models=models,
             series_limit=self._limits.series_count,
             counts_usage=counts_usage,
             is_compatible=compat_metrics,

@@ -24,6 +24,7 @@ from tramapy.telemetry.otlp_import import (
     ExportTraceServiceResponse,
 )
 from tramapy.telemetry.otlp_refusal import OtlpRefusal
+from tramapy.values import described
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,6 +38,7 @@ _logger = logging.getLogger("tramapy.telemetry")
 _PROTOBUF: Final = "application/x-protobuf"
 _READ_TIMEOUT_S: Final = 10.0
 _MAX_CONNECTION_COUNT: Final = 32
+_PORTS: Final = range(65_536)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class OtlpReceiver:
         is_remote_allowed: Whether `host` may be another address than one of this machine alone.
 
     Raises:
-        ConfigurationError: `host` is no loopback address, and that is not allowed.
+        ConfigurationError: `host` is no loopback address, and that is not allowed; or an argument cannot work.
         OSError: The port is taken.
     """
 
@@ -81,6 +83,15 @@ class OtlpReceiver:
         limit_bytes: int = 4 * 1024 * 1024,
         is_remote_allowed: bool = False,
     ) -> None:
+        _check(host, port, limit_bytes)
+        for name, take in (
+            ("on_traces", on_traces),
+            ("on_metrics", on_metrics),
+            ("on_logs", on_logs),
+            ("on_refused", on_refused),
+        ):
+            if take is not None and not callable(take):
+                raise ConfigurationError(f"OtlpReceiver: {name} is {described(take)}; give a function")
         if not is_remote_allowed and not _is_loopback(host):
             raise ConfigurationError(
                 f"OtlpReceiver listens on {host!r}, which other machines may reach; pass 127.0.0.1, or "
@@ -294,6 +305,17 @@ def _unpacked(body: bytes, limit_bytes: int) -> bytes:
 
 def _log_callback(error_type: str) -> None:
     _logger.warning("an OTLP callback failed error_type=%s", error_type)
+
+
+def _check(host: object, port: object, limit_bytes: object) -> None:
+    if not isinstance(host, str):
+        raise ConfigurationError(
+            f"OtlpReceiver: host is {described(host)}; give an address such as '127.0.0.1'"
+        )
+    if type(port) is not int or port not in _PORTS:
+        raise ConfigurationError("OtlpReceiver: port takes an int from 0 to 65535")
+    if type(limit_bytes) is not int or limit_bytes < 1:
+        raise ConfigurationError("OtlpReceiver: limit_bytes takes an int of at least 1")
 
 
 def _is_loopback(host: str) -> bool:
