@@ -166,8 +166,7 @@ def verify_audit_files(
         ConfigurationError: There is no file, or an argument cannot work; the message names it.
         OSError: A file cannot be read.
     """
-    if head is not None and (not isinstance(head, str) or _HASH.fullmatch(head) is None):
-        raise ConfigurationError("head takes a SHA-256 in hex: 64 characters, 0 to 9 and a to f")
+    _check_head(head)
     files = [file for path in paths for file in log_files(_checked_path(path))]
     if not files:
         raise ConfigurationError("verify_audit_files was given no file of a log; give its path, or its files")
@@ -177,6 +176,11 @@ def verify_audit_files(
                 verifier.check_file(str(path), file)
         verifier.check_end()
         return verifier.outcome(verifier.line_head.line_hash)
+
+
+def _check_head(head: object) -> None:
+    if head is not None and not (isinstance(head, str) and _HASH.fullmatch(head)):
+        raise ConfigurationError("head takes a SHA-256 in hex: 64 characters, 0 to 9 and a to f")
 
 
 def _checked_path(path: object) -> Path:
