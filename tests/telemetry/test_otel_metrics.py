@@ -305,8 +305,8 @@ def test_values_that_nobody_collects_are_bounded_and_none_is_lost() -> None:
     histogram = MeterProvider([reader]).get_meter("m").create_histogram("h")
     pending = PendingMeasurements(limit=3)
     for _ in range(5):
-        pending.add(histogram, 1.0, {}, INVALID_SPAN_CONTEXT)
-    assert len(pending._queue) == 3
+        pending.add(lambda tags, amount: [(histogram, amount, tags)], {}, 1.0, INVALID_SPAN_CONTEXT)
+    assert len(pending) == 3
     pending.record_all()
     data = reader.get_metrics_data()
     assert data is not None

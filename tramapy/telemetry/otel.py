@@ -41,6 +41,7 @@ _logger = logging.getLogger("tramapy.telemetry")
 _SCOPE: Final = "tramapy"
 _STARTED: Final = catalogue.OPERATION_STARTED.name
 _COMPLETED: Final = catalogue.OPERATION_COMPLETED.name
+_ROUTE_SELECTED: Final = catalogue.ROUTE_SELECTED.name
 _ATTEMPT_STARTED: Final = catalogue.ATTEMPT_STARTED.name
 _ATTEMPT_CANCELLED: Final = catalogue.ATTEMPT_CANCELLED.name
 _FAILURES_PER_WARNING: Final = 1_000
@@ -206,6 +207,12 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
                 self._take_any(event)
             self._begin(event)
             return
+        if name == _ROUTE_SELECTED and not event.attribute("is_fallback"):
+            # no more than the span of the attempt says, which follows at once
+            self._metrics.take_primary_route(event)
+            if self._take_any is not None:
+                self._take_any(event)
+            return
         operation = self._operations.find(event)
         if operation is not None:
             if name == _ATTEMPT_CANCELLED and event.attribute("cancel_reason") == "abandoned":
@@ -248,7 +255,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
             self._begin_attempt(operation, event)
         elif name == _COMPLETED:
             self._end_operation(operation, event, at_ns)
-        elif event.definition.is_span_eligible and not _is_primary_route(event):
+        elif event.definition.is_span_eligible:
             span = _span_of(operation, event)
             if span.is_recording():
                 span.add_event(name, otel_spans.event_attributes(event), at_ns)
@@ -351,11 +358,6 @@ class _Late:
     operation: OpenOperation
     event: RuntimeEvent
     at_ns: int
-
-
-def _is_primary_route(event: RuntimeEvent) -> bool:
-    """Whether an event says no more than the span of the attempt that follows at once."""
-    return event.definition is catalogue.ROUTE_SELECTED and not event.attribute("is_fallback")
 
 
 def _span_of(operation: OpenOperation, event: RuntimeEvent) -> Span:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ from tramapy.telemetry import metric_names as names
 from tramapy.telemetry.otel_compat import CompatMetrics
 from tramapy.telemetry.otel_import import metrics
 from tramapy.telemetry.otel_outcome import OTHER
-from tramapy.telemetry.otel_series import Count, CountTable, PendingMeasurements, Tags, TagSets
+from tramapy.telemetry.otel_series import Count, CountTable, Measurement, PendingMeasurements, Tags, TagSets
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
@@ -103,7 +103,7 @@ class ObserverMetrics:
         )
         self._compat = CompatMetrics(meter, series_limit, self._pending) if is_compatible else None
         self.takers: dict[str, Callable[[RuntimeEvent], None]] = {
-            catalogue.ROUTE_SELECTED.name: self._take_route,
+            catalogue.ROUTE_SELECTED.name: self._take_fallback,
             catalogue.RETRY_SCHEDULED.name: self._take_retry,
             catalogue.CIRCUIT_REJECTED.name: self._take_circuit_rejection,
             catalogue.DLP_REDACTED.name: self._take_redaction,
@@ -119,34 +119,42 @@ class ObserverMetrics:
         """Count what is on no span."""
         self._dropped.of(reason).add(amount)
 
+    def take_primary_route(self, event: RuntimeEvent) -> None:
+        """Note the provider, whose breaker is closed until it is told otherwise."""
+        provider_id = event.attribute("provider_id")
+        if provider_id not in self._circuits:
+            self._set_circuit(str(provider_id), "closed")
+
     def end_attempt(
         self, attempt: OpenAttempt, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome
     ) -> None:
         """Measure an attempt by its last event."""
-        own = event.attributes()
-        series = self._series_of(attempt, own.get("response_model"), outcome)
-        pending, span = self._pending, attempt.span.get_span_context()
+        series = self._series_of(attempt, event.attribute("response_model"), outcome)
+        span = attempt.span.get_span_context()
         series.attempts.add(1)
-        pending.add(self._attempt_duration, int(own["duration_millis"]) / 1000, series.duration, span)
-        if "first_chunk_millis" in own:
-            pending.add(self._first_chunk, int(own["first_chunk_millis"]) / 1000, series.first_chunk, span)
-        if self._counts_usage:
-            if "input_tokens" in own:
-                pending.add(self._token_usage, int(own["input_tokens"]), series.input_tokens, span)
-            if "output_tokens" in own:
-                pending.add(self._token_usage, int(own["output_tokens"]), series.output_tokens, span)
+        self._pending.add(self._attempt_measurements, series, event, span)
         if self._compat is not None:
             self._compat.end_attempt(attempt, operation, event, outcome, span)
 
     def end_operation(self, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome) -> None:
         """Measure an operation by its last event."""
         values = (operation.service_interface, operation.method_name, outcome.name, outcome.error_type)
-        self._pending.add(
-            self._operation_duration,
-            int(event.attributes()["duration_millis"]) / 1000,
-            self._operation_tags.of(values),
-            operation.span.get_span_context(),
-        )
+        tags = self._operation_tags.of(values)
+        self._pending.add(self._operation_measurements, tags, event, operation.span.get_span_context())
+
+    def _attempt_measurements(self, series: _AttemptSeries, event: RuntimeEvent) -> Iterator[Measurement]:
+        own = event.attributes()
+        yield self._attempt_duration, int(own["duration_millis"]) / 1000, series.duration
+        if "first_chunk_millis" in own:
+            yield self._first_chunk, int(own["first_chunk_millis"]) / 1000, series.first_chunk
+        if self._counts_usage:
+            if "input_tokens" in own:
+                yield self._token_usage, int(own["input_tokens"]), series.input_tokens
+            if "output_tokens" in own:
+                yield self._token_usage, int(own["output_tokens"]), series.output_tokens
+
+    def _operation_measurements(self, tags: Tags, event: RuntimeEvent) -> tuple[Measurement]:
+        return ((self._operation_duration, int(event.attributes()["duration_millis"]) / 1000, tags),)
 
     def _series_of(self, attempt: OpenAttempt, response_model: object, outcome: Outcome) -> _AttemptSeries:
         """Return the series that attempts of one kind feed: found at once where there was one before."""
@@ -203,13 +211,9 @@ class ObserverMetrics:
             for state in CIRCUIT_STATES
         ]
 
-    def _take_route(self, event: RuntimeEvent) -> None:
-        own = event.attributes()
-        provider_id = str(own["provider_id"])
-        if provider_id not in self._circuits:
-            self._set_circuit(provider_id, "closed")
-        if own.get("is_fallback"):
-            self._fallbacks.of(provider_id).add(1)
+    def _take_fallback(self, event: RuntimeEvent) -> None:
+        self.take_primary_route(event)
+        self._fallbacks.of(*_texts(event, "provider_id")).add(1)
 
     def _take_retry(self, event: RuntimeEvent) -> None:
         self._retries.of(*_texts(event, "provider_id", "delay_source")).add(1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tramapy.telemetry.otel_import import metrics, trace
 
@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Histogram, Observation
     from opentelemetry.trace import SpanContext
 
-__all__ = ["BufferedHistogram", "CountTable", "PendingMeasurements", "TagSets", "Tags"]
+__all__ = ["BufferedHistogram", "CountTable", "Measurement", "PendingMeasurements", "TagSets", "Tags"]
 
 Tags: TypeAlias = dict[str, str | bool]
+Measurement: TypeAlias = "tuple[Histogram, float, Tags]"
+"""A value, where it goes, and its tags."""
+
+Measure: TypeAlias = Callable[[Any, Any], Iterable[Measurement]]
+_Pending: TypeAlias = "tuple[Measure, Any, Any, SpanContext]"
 
 _MAX_LENGTH: Final = 128
-_MAX_PENDING_COUNT: Final = 16_384
+_MAX_PENDING_COUNT: Final = 8_192
 _OVERFLOW: Final[Tags] = {"otel.metric.overflow": True}  # the specification's own name for it
 
 
@@ -106,33 +111,44 @@ class PendingMeasurements:
     """Values that no collection has asked for yet.
 
     To record one costs the SDK 8 to 14 µs, half of all that an attempt's telemetry costs; so it is done on the
-    thread that collects. Past a limit, which an SDK without a reader reaches, values are recorded at once.
+    thread that collects, as is everything that it takes to know the values. Past a limit, which an SDK without a
+    reader reaches, they are recorded at once.
 
     Args:
-        limit: How many values may wait.
+        limit: How many entries may wait; an attempt is one, and an operation.
     """
 
     __slots__ = ("_limit", "_queue")
 
     def __init__(self, limit: int = _MAX_PENDING_COUNT) -> None:
         self._limit = limit
-        self._queue: deque[tuple[Histogram, float, Tags, SpanContext]] = deque()
+        self._queue: deque[_Pending] = deque()
 
-    def add(self, histogram: Histogram, amount: float, tags: Tags, span: SpanContext) -> None:
-        """Keep a value; of its span only the ids, for an exemplar."""
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def add(self, measure: Measure, series: Any, event: Any, span: SpanContext) -> None:
+        """Keep what values are made of; of the span only the ids, for an exemplar.
+
+        Args:
+            measure: Called with the two that follow, gives the values.
+            series: What it is about, made once for many.
+            event: Where the values are.
+            span: The ids of its span.
+        """
         if len(self._queue) < self._limit:
-            self._queue.append((histogram, amount, tags, span))
+            self._queue.append((measure, series, event, span))
         else:
-            _record(histogram, amount, tags, span)
+            _record(measure, series, event, span)
 
     def record_all(self) -> None:
         """Record what is kept by now; what comes meanwhile is for the next collection."""
         for _ in range(len(self._queue)):
             try:
-                histogram, amount, tags, span = self._queue.popleft()
+                pending = self._queue.popleft()
             except IndexError:  # another collection was faster
                 return
-            _record(histogram, amount, tags, span)
+            _record(*pending)
 
 
 class BufferedHistogram:
@@ -147,12 +163,17 @@ class BufferedHistogram:
 
     def record(self, amount: float, values: tuple[str | None, ...], span: SpanContext) -> None:
         """Take a value of a span's, with the values of its tags in order."""
-        self._pending.add(self._histogram, amount, self._tag_sets.of(values), span)
+        self._pending.add(self._measured, self._tag_sets.of(values), amount, span)
+
+    def _measured(self, tags: Tags, amount: float) -> tuple[Measurement]:
+        return ((self._histogram, amount, tags),)
 
 
 def _tags(names: tuple[str, ...], values: tuple[str | None, ...]) -> Tags:
     return {name: value[:_MAX_LENGTH] for name, value in zip(names, values, strict=True) if value is not None}
 
 
-def _record(histogram: Histogram, amount: float, tags: Tags, span: SpanContext) -> None:
-    histogram.record(amount, tags, trace.set_span_in_context(trace.NonRecordingSpan(span)))
+def _record(measure: Measure, series: Any, event: Any, span: SpanContext) -> None:
+    context = trace.set_span_in_context(trace.NonRecordingSpan(span))
+    for histogram, amount, tags in measure(series, event):
+        histogram.record(amount, tags, context)
