@@ -149,6 +149,10 @@ class RuntimeEvent:
         """Return the attributes as a read-only mapping."""
         return MappingProxyType(self._attributes)
 
+    def to_dict(self) -> dict[str, AttributeValue]:
+        """Return the attributes as a dict of the caller's own."""
+        return self._attributes.copy()
+
     def attribute(self, name: str) -> AttributeValue | None:
         """Return one attribute, or None where the event does not carry it."""
         return self._attributes.get(name)

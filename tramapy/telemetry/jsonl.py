@@ -131,7 +131,7 @@ class _Encoder:
     def line(self, heard: tuple[float, RuntimeEvent]) -> bytes:
         at_s, event = heard
         shape = self._shapes.get(id(event.definition)) or self._look_up(event.definition)
-        attributes = dict(event.attributes())
+        attributes = event.to_dict()
         for name in shape.hidden:
             attributes.pop(name, None)
         text = self._encode(attributes)

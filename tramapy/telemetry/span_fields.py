@@ -78,7 +78,7 @@ class SpanFields:
         """Return the `trace_id` and `span_id` of the span that an event belongs to; call it once an event."""
         name = event.definition.name
         if name == _STARTED:
-            return self._begin(event)
+            return self.begin(event)
         operation = self._table.find(event)
         if operation is None:
             return NO_FIELDS
@@ -94,7 +94,8 @@ class SpanFields:
         operation = self._table.find(event)
         return NO_FIELDS if operation is None else operation.fields_of(event)
 
-    def _begin(self, event: RuntimeEvent) -> Fields:
+    def begin(self, event: RuntimeEvent) -> Fields:
+        """Do what `fields_of` does, for the event that begins an operation."""
         fields = current_span_fields() if self._spans is None else _asked(self._spans, event)
         if fields or self._spans is not None:
             self._table.add(_Operation(str(event.attribute("correlation_id")), fields))
