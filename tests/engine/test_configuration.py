@@ -146,6 +146,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         r"dlp is a bare function; call it: RuleBasedDlpInterceptor\.with_default_rules\(\)$",
     ),
     (
+        # RT171: two interceptors are no choice that anybody makes in silence; there is no container to name them by
         {"dlp": [Words(), Words()]},
         r"dlp is of type list; it takes one; write CompositeDlpInterceptor\(\[\.\.\.\]\)",
     ),

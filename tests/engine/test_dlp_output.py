@@ -22,6 +22,7 @@ from tests.engine.doubles import (
     raising,
     retries,
 )
+from tests.engine.stream_doubles import HoldBack, HoldBackStream
 from tramapy import (
     CircuitBreakerSettings,
     ClassificationSource,
@@ -35,11 +36,12 @@ from tramapy import (
     DlpRedaction,
     DlpResult,
     ModelResponse,
+    ProviderError,
     Route,
     ToolCall,
 )
 from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
-from tramapy.testing import ScriptedProvider
+from tramapy.testing import FakeClock, ScriptedProvider
 
 MAIL = RuleBasedDlpInterceptor(
     RuleBasedDlpConfiguration(
@@ -377,3 +379,52 @@ def test_evidence_comes_before_its_output_is_seen(driver: Driver) -> None:
         "attempt.completed",
         "operation.completed",
     ]
+
+
+class Slow(HoldBack):
+    """Takes two milliseconds a text, and a millisecond a piece; `clock` is set by the test."""
+
+    clock: FakeClock
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult:
+        self.clock.advance(0.002)
+        return super().inspect(context, text)
+
+    def open_stream(self, context: DlpContext) -> HoldBackStream | None:
+        stream = super().open_stream(context)
+        assert stream is not None
+        take = stream.feed
+
+        def feed(text: str) -> str:
+            self.clock.advance(0.001)
+            return take(text)
+
+        stream.feed = feed  # type: ignore[method-assign]  # it takes time
+        return stream
+
+
+def test_the_end_of_an_attempt_tells_how_long_dlp_took(driver: Driver) -> None:
+    slow = Slow()
+    calls = [ToolCall(id="1", name="t", arguments_json="{}")]
+    rig = driver.rig(
+        [ModelResponse(content="one", tool_calls=calls), down(), "a b"], retry=retries(0), dlp=slow
+    )
+    slow.clock = rig.clock
+    rig.complete()
+    with pytest.raises(ProviderError):
+        rig.complete()
+    rig.stream()
+    plain, streamed = (event["dlp_micros"] for event in rig.attributes_of("attempt.completed"))
+    assert (plain, streamed) == (4000, 2000)
+    assert rig.attributes_of("attempt.failed")[0]["dlp_micros"] == 2000, "the provider's words are a text too"
+
+
+def test_the_time_of_an_awaited_inspection_is_told(async_driver: Driver) -> None:
+    class Waits(DlpInterceptor):
+        async def inspect(self, context: DlpContext, text: str) -> DlpResult:
+            rig.clock.advance(0.5)
+            return DlpResult(text)
+
+    rig = async_driver.rig(["one"], dlp=Waits())
+    rig.complete()
+    assert rig.attributes_of("attempt.completed")[0]["dlp_micros"] == 500_000

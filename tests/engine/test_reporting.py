@@ -63,7 +63,7 @@ def each(factory: Callable[..., RuntimeEvent], *calls: dict[str, Any], **common:
 def made() -> dict[str, list[RuntimeEvent]]:
     """Give the events of every factory, with and without what may be left out."""
     ends = {"base": BASE, "effective_model": MODEL, "duration_millis": 5}
-    chunk = [{"first_chunk_millis": None}, {"first_chunk_millis": 3}]
+    chunk = [{"first_chunk_millis": None, "dlp_micros": 0}, {"first_chunk_millis": 3, "dlp_micros": 7}]
     return {
         "operation_started": each(
             reporting.operation_started,
@@ -229,7 +229,7 @@ def test_what_could_be_text_is_unlabelled(name: str) -> None:
 
 def answered_by(model: str) -> object:
     event = reporting.attempt_completed(
-        BASE, MODEL, ModelResponse(model=model), duration_millis=1, first_chunk_millis=None
+        BASE, MODEL, ModelResponse(model=model), duration_millis=1, first_chunk_millis=None, dlp_micros=0
     )
     return event.attribute("response_model")
 

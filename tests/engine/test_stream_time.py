@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError
 from typing import Any
 
 import anyio
@@ -19,9 +20,11 @@ from tramapy import (
     CircuitBreakerWindow,
     CompletedChunk,
     DeadlineExceededError,
+    EngineEventObserver,
     ModelResponse,
     ProviderError,
     ProviderTimeoutError,
+    RuntimeEvent,
     TramapyError,
 )
 from tramapy.resilience.breaker import BreakerState
@@ -184,6 +187,44 @@ def test_durations_leave_out_the_consumers_time(driver: Driver) -> None:
     (completed,) = rig.attributes_of("attempt.completed")
     assert (completed["first_chunk_millis"], completed["duration_millis"]) == (2000, 5000)
     assert rig.attributes_of("operation.completed")[0]["duration_millis"] == 5000
+
+
+class Pace(EngineEventObserver):
+    """Takes note of the pieces of streams; `failure` is raised each time."""
+
+    hears_chunks = True
+
+    def __init__(self, failure: BaseException | None = None) -> None:
+        self.gaps: list[tuple[object, float]] = []
+        self._failure = failure
+
+    def on_stream_chunk(self, event: RuntimeEvent, gap_s: float) -> None:
+        self.gaps.append((event.attribute("attempt"), gap_s))
+        if self._failure is not None:
+            raise self._failure
+
+
+def test_the_time_of_each_piece_after_the_first_is_told_without_the_consumers(driver: Driver) -> None:
+    pace = Pace()
+    provider = Steps(
+        [
+            *("one ", lambda: rig.clock.advance(2.0)),
+            *("two ", lambda: rig.clock.advance(3.0)),
+            *("three", lambda: rig.clock.advance(5.0), DONE),
+        ]
+    )
+    rig = driver.rig({"p": provider}, event_observers=[pace])
+    consume(driver, rig, lambda: rig.clock.advance(100.0))
+    assert pace.gaps == [(0, 2.0), (0, 3.0)]
+
+
+def test_an_observer_of_pieces_that_fails_changes_nothing_but_a_cancellation(driver: Driver) -> None:
+    pace = Pace(ValueError("x"))
+    rig = driver.rig(["one two three"], event_observers=[pace])
+    assert text_of(rig.stream()) == "one two three"
+    assert len(pace.gaps) == 2
+    with pytest.raises(CancelledError):
+        driver.rig(["one two"], event_observers=[Pace(CancelledError())]).stream()
 
 
 @pytest.mark.parametrize("leave", ["close", "drop"])

@@ -167,3 +167,12 @@ def test_every_event_carries_the_correlation_id_and_keys_are_snake_case() -> Non
 @pytest.mark.parametrize("name", ["correlation_id", "workflow_run_id", "response_model", "tool_name"])
 def test_what_callers_and_models_choose_is_never_a_metric_tag(name: str) -> None:
     assert CATALOGUE.keys[name].cardinality is RuntimeAttributeCardinality.HIGH
+
+
+def test_attributes_can_be_had_as_a_dict_of_ones_own() -> None:
+    event = RuntimeEvent.of(
+        CATALOGUE.get("tramai.circuit.opened"), {"correlation_id": "c", "provider_id": "p"}
+    )
+    own = event.to_dict()
+    own["provider_id"] = "q"
+    assert event.attribute("provider_id") == "p"

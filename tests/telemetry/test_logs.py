@@ -346,3 +346,36 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.delitem(sys.modules, "tramapy.telemetry.structlog_import")
     with pytest.raises(ImportError, match=r'pip install "tramapy\[structlog\]"'):
         __import__("tramapy.telemetry.structlog_import")
+
+
+def test_a_processor_may_drop_a_line() -> None:
+    def drop(_: object, __: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        if line["event"] == catalogue.ATTEMPT_COMPLETED.name:
+            raise structlog.DropEvent
+        return line
+
+    file = io.StringIO()
+    logger = structlog.wrap_logger(
+        structlog.PrintLogger(file),
+        processors=[drop, structlog.processors.KeyValueRenderer(["event"])],
+        wrapper_class=structlog.make_filtering_bound_logger("debug"),
+    )
+    Driver("sync").rig(["one"], event_observers=[StructlogEventObserver(logger)]).complete()
+    assert catalogue.OPERATION_COMPLETED.name in file.getvalue()
+    assert catalogue.ATTEMPT_COMPLETED.name not in file.getvalue()
+
+
+def test_a_wrapper_class_of_ones_own_has_its_methods_called() -> None:
+    class Own(structlog.make_filtering_bound_logger("debug")):  # type: ignore[misc]  # a class made at run time
+        def info(self, event: str, **fields: object) -> object:
+            return super().info(f"own {event}", **fields)
+
+    file = io.StringIO()
+    logger = structlog.wrap_logger(
+        structlog.PrintLogger(file),
+        processors=[structlog.processors.KeyValueRenderer(["event"])],
+        wrapper_class=Own,
+    )
+    Driver("sync").rig(["one"], event_observers=[StructlogEventObserver(logger)]).complete(method_name="m")
+    assert f"own {catalogue.ATTEMPT_COMPLETED.name}" in file.getvalue()
+    assert "method_name='m'" in file.getvalue()

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import INVALID_SPAN_CONTEXT
 
 from tests.drivers import HELLO, Driver
@@ -18,7 +20,9 @@ from tests.telemetry.test_otel_spans import USED, Rejects, attempt_failed, attem
 from tramapy import (
     CATALOGUE,
     CircuitBreakerSettings,
+    DlpContext,
     DlpInspectionError,
+    DlpResult,
     Message,
     ProviderError,
     Route,
@@ -33,8 +37,8 @@ from tramapy.hooks.event_model import RuntimeAttributeCardinality
 from tramapy.telemetry import OpenTelemetryEventObserver
 from tramapy.telemetry.metric_names import ALL_METRICS
 from tramapy.telemetry.otel import TelemetryLimits
-from tramapy.telemetry.otel_series import PendingMeasurements
-from tramapy.testing import ScriptedProvider
+from tramapy.telemetry.otel_series import ChunkTimes, PendingMeasurements
+from tramapy.testing import FakeClock, ScriptedProvider
 
 
 def tags(**values: str) -> tuple[tuple[str, str], ...]:
@@ -68,6 +72,83 @@ def test_a_stream_is_measured_to_its_first_piece(driver: Driver) -> None:
     driver.rig(["one two"], event_observers=[telemetry.observer]).stream()
     [(count, _)] = telemetry.points("gen_ai.client.operation.time_to_first_chunk").values()
     assert count == 1
+
+
+PER_CHUNK = "gen_ai.client.operation.time_per_output_chunk"
+
+
+def test_the_time_per_piece_is_measured_where_it_is_asked_for(driver: Driver) -> None:
+    for asked, count in ((True, 2), (False, 0)):
+        telemetry = Telemetry(measures_chunks=asked)
+        driver.rig(["one two three"], event_observers=[telemetry.observer]).stream()
+        assert sum(each for each, _ in telemetry.points(PER_CHUNK).values()) == count
+
+
+def test_times_of_pieces_are_bounded_and_a_collection_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    telemetry = Telemetry(measures_chunks=True)
+    monkeypatch.setattr(telemetry.observer._metrics, "_chunk_times", ChunkTimes(limit=3))
+    rig = Driver("sync").rig(["a b c"] * 3, event_observers=[telemetry.observer])
+    rig.stream()
+    rig.stream()
+    assert [count for count, _ in telemetry.points(PER_CHUNK).values()] == [3]
+    assert telemetry.points("tramapy.events.dropped") == {tags(drop_reason="chunk_times"): 1}
+    rig.stream()
+    assert [count for count, _ in telemetry.points(PER_CHUNK).values()] == [5]
+
+
+def test_pieces_of_an_attempt_whose_end_is_not_heard_keep_no_room() -> None:
+    limits = TelemetryLimits(open_operation_count=1)
+    telemetry = Telemetry(measures_chunks=True, limits=limits)
+    rig = Driver("sync").rig(["a b c"] * 3, event_observers=[telemetry.observer])
+    opened = [rig.tramapy.stream(HELLO, model="m") for _ in range(2)]
+    for stream in opened:
+        assert [next(stream), next(stream)]
+    assert telemetry.observer._metrics._chunk_times._count == 1
+    for stream in opened:
+        stream.close()
+
+
+def test_a_piece_of_an_unknown_operation_is_nobodys() -> None:
+    telemetry = Telemetry(measures_chunks=True)
+    event = RuntimeEvent.of(
+        CATALOGUE.get("tramai.circuit.opened"), {"correlation_id": "c", "provider_id": "p"}
+    )
+    telemetry.observer.on_stream_chunk(event, 1.0)
+    assert telemetry.points(PER_CHUNK) == {}
+
+
+class Slow(Words):
+    """Takes a quarter of a second a text; `clock` is set by the test."""
+
+    clock: FakeClock
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult:
+        self.clock.advance(0.25)
+        return super().inspect(context, text)
+
+
+def test_the_time_of_dlp_is_measured(driver: Driver) -> None:
+    telemetry, slow = Telemetry(), Slow()
+    rig = driver.rig(["one"], dlp=slow, event_observers=[telemetry.observer])
+    slow.clock = rig.clock
+    rig.complete()
+    assert telemetry.points("tramapy.dlp.duration") == {tags(provider_id="p"): (1, 0.25)}
+    [attempt] = telemetry.attempts
+    assert (attempt.attributes or {})["tramapy.dlp_micros"] == 250_000
+
+
+def test_what_waits_for_export_is_told() -> None:
+    telemetry = Telemetry()
+    batch = BatchSpanProcessor(InMemorySpanExporter(), schedule_delay_millis=1e9)
+    rig = Driver("sync").rig(["one", "two"], event_observers=[telemetry.observer])
+    rig.complete()
+    assert telemetry.points("tramapy.export.queue") == {tags(queue="values"): 2}
+    telemetry.tracer_provider.add_span_processor(batch)
+    rig.complete()
+    waiting = {tags(queue="values"): 2, tags(queue="spans"): 2}
+    assert telemetry.points("tramapy.export.queue") == waiting
+    telemetry.tracer_provider.force_flush()
+    assert telemetry.points("tramapy.export.queue") == {tags(queue="values"): 0, tags(queue="spans"): 0}
 
 
 def test_tokens_are_left_to_the_instrumentation_beneath_where_it_counts_them(driver: Driver) -> None:
@@ -175,7 +256,7 @@ def test_rt170_compat_counts_each_event_by_its_name_and_each_attempt(driver: Dri
 
 
 def test_every_metric_is_one_that_is_declared_with_its_tags(driver: Driver) -> None:
-    telemetry = Telemetry(compat_metrics=True)
+    telemetry = Telemetry(compat_metrics=True, measures_chunks=True)
     everything(driver, telemetry)
     declared = {metric.name: set(metric.tags) for metric in ALL_METRICS}
     compatible = {metric.name for metric in COMPAT_METRICS}
@@ -188,17 +269,22 @@ def test_every_metric_is_one_that_is_declared_with_its_tags(driver: Driver) -> N
 
 def everything(driver: Driver, telemetry: Telemetry) -> None:
     """Feed every metric."""
+    slow = Slow()
     inspecting = driver.rig(
         ["a secret", "one"],
-        dlp=Words({"secret": "[S]"}),
+        dlp=slow,
         tool_result_filtering=ToolResultFilteringSettings(default_max_aggregate_text_length=1),
         event_observers=[telemetry.observer],
     )
+    slow.clock = inspecting.clock
     inspecting.complete()
     with pytest.raises(TramapyError):
         inspecting.complete([Message.tool("far too long", tool_call_id="c1", tool_name="t")])
     rig = driver.rig(
-        {"p": ScriptedProvider([down(), down()]), "q": ScriptedProvider([USED, [TextChunk("one ")]])},
+        {
+            "p": ScriptedProvider([down(), down()]),
+            "q": ScriptedProvider([USED, [TextChunk("one "), TextChunk("two ")]]),
+        },
         default_provider="p",
         fallbacks={"m": [Route("q")]},
         retry=retries(1),
@@ -212,7 +298,7 @@ def everything(driver: Driver, telemetry: Telemetry) -> None:
 
 
 def test_tags_that_stand_for_catalogue_keys_are_of_low_cardinality() -> None:
-    own = {"outcome", "circuit_state", "drop_reason"}
+    own = {"outcome", "circuit_state", "drop_reason", "queue"}
     for metric in ALL_METRICS:
         for tag in metric.tags:
             key = tag.removeprefix("tramapy.")

@@ -155,6 +155,7 @@ def test_spans_and_metrics_arrive_whole(wire: tuple[Received, Any, Any]) -> None
         "tramapy.attempts": ("sum", 2),
         "tramapy.retries": ("sum", 1),
         "tramapy.circuit.state": ("gauge", 1),
+        "tramapy.export.queue": ("gauge", 3),  # two attempts and the operation, before they were collected
     }
 
 

@@ -24,9 +24,12 @@ async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContex
             text; or the audit emitter failed. An event says which.
     """
     text = exact_text(text)
+    now_s = attempt.pipeline.port.now_s
+    started_s = now_s()
     result = ask(attempt, dlp, context, text)
     if type(result) is not DlpResult:
         result = await _answered(attempt, context, result)
+    attempt.dlp_s += now_s() - started_s
     sanitized = result.sanitized_text
     if sanitized == text:
         if result.redactions:
@@ -38,7 +41,11 @@ async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContex
 
 async def scan_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -> DlpResult:
     """Ask a DLP interceptor; evidence and audit are the caller's business."""
-    return await _answered(attempt, context, ask(attempt, dlp, context, text))
+    now_s = attempt.pipeline.port.now_s
+    started_s = now_s()
+    result = await _answered(attempt, context, ask(attempt, dlp, context, text))
+    attempt.dlp_s += now_s() - started_s
+    return result
 
 
 def ask(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -> object:

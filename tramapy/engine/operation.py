@@ -187,7 +187,8 @@ class Attempt:
 
     __slots__ = (
         *("pipeline", "operation", "route", "route_index", "number", "context"),
-        *("base", "started_event", "started_s", "first_chunk_s", "is_heard", "notify", "is_reported"),
+        *("base", "started_event", "started_s", "first_chunk_s", "last_chunk_s", "dlp_s"),
+        *("is_heard", "notify", "is_reported"),
     )
 
     def __init__(self, operation: Operation, route: ResolvedRoute, route_index: int) -> None:
@@ -207,6 +208,8 @@ class Attempt:
         self.started_event: RuntimeEvent | None = None
         self.started_s: float = self.pipeline.port.now_s()
         self.first_chunk_s: float | None = None
+        self.last_chunk_s: float | None = None
+        self.dlp_s: float = 0.0
         self.notify: Callable[[RuntimeEvent], None] = self.pipeline.observers.notify
         self.is_heard: bool = self.pipeline.observers.is_heard
         self.is_reported: bool = False
@@ -216,6 +219,14 @@ class Attempt:
         self.started_s += paused_s
         if self.first_chunk_s is not None:
             self.first_chunk_s += paused_s
+        if self.last_chunk_s is not None:
+            self.last_chunk_s += paused_s
+
+    def report_chunk(self, at_s: float) -> None:
+        """Tell who measures a stream's pieces how long this one took after the one before."""
+        last_s, self.last_chunk_s = self.last_chunk_s, at_s
+        if last_s is not None and self.started_event is not None:
+            self.pipeline.observers.notify_chunk(self.started_event, at_s - last_s)
 
     def report_started(self) -> RuntimeEvent | None:
         """Announce the route and the attempt; returns the event that scopes and content observers get."""
@@ -245,6 +256,7 @@ class Attempt:
                     response,
                     duration_millis=int((ended_s - self.started_s) * 1000),
                     first_chunk_millis=self._first_chunk_millis(),
+                    dlp_micros=int(self.dlp_s * 1e6),
                 )
             )
 
@@ -257,6 +269,7 @@ class Attempt:
                 error,
                 duration_millis=self.operation.elapsed_millis(self.started_s),
                 first_chunk_millis=self._first_chunk_millis(),
+                dlp_micros=int(self.dlp_s * 1e6),
             )
             self.pipeline.observers.notify_beside(event, error)
 
@@ -269,6 +282,7 @@ class Attempt:
                 reason,
                 duration_millis=self.operation.elapsed_millis(self.started_s),
                 first_chunk_millis=self._first_chunk_millis(),
+                dlp_micros=int(self.dlp_s * 1e6),
             )
             if error is None:
                 self.notify(event)

@@ -165,6 +165,7 @@ def attempt_completed(
     *,
     duration_millis: int,
     first_chunk_millis: int | None,
+    dlp_micros: int,
 ) -> RuntimeEvent:
     attributes: Base = {
         **base,
@@ -178,6 +179,8 @@ def attempt_completed(
         attributes["tool_call_count"] = len(response.tool_calls)
     if first_chunk_millis is not None:
         attributes["first_chunk_millis"] = first_chunk_millis
+    if dlp_micros:
+        attributes["dlp_micros"] = dlp_micros
     if response.usage is not NO_USAGE:
         _add_usage(attributes, response.usage)
     return make_trusted_event(catalogue.ATTEMPT_COMPLETED, attributes)
@@ -197,6 +200,7 @@ def attempt_failed(
     *,
     duration_millis: int,
     first_chunk_millis: int | None,
+    dlp_micros: int,
 ) -> RuntimeEvent:
     attributes: Base = {
         **base,
@@ -208,6 +212,8 @@ def attempt_failed(
     }
     if first_chunk_millis is not None:
         attributes["first_chunk_millis"] = first_chunk_millis
+    if dlp_micros:
+        attributes["dlp_micros"] = dlp_micros
     if isinstance(error, ProviderError):
         attributes["failure_code"] = error.failure_code.value
         if error.status_code is not None:
@@ -222,6 +228,7 @@ def attempt_cancelled(
     *,
     duration_millis: int,
     first_chunk_millis: int | None,
+    dlp_micros: int,
 ) -> RuntimeEvent:
     attributes: Base = {
         **base,
@@ -231,6 +238,8 @@ def attempt_cancelled(
     }
     if first_chunk_millis is not None:
         attributes["first_chunk_millis"] = first_chunk_millis
+    if dlp_micros:
+        attributes["dlp_micros"] = dlp_micros
     return make_trusted_event(catalogue.ATTEMPT_CANCELLED, attributes)
 
 

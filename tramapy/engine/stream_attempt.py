@@ -11,6 +11,7 @@ from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.engine.answer import inspect_response, inspect_tool_call
 from tramapy.engine.attempt import conclude, prepare
 from tramapy.engine.limits import check_deadline, expired
+from tramapy.engine.native import NativeEnd
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_call, plain_response
 from tramapy.engine.port import ChunkSource, Signal
@@ -217,6 +218,8 @@ class StreamAttempt:
                 f"Provider {attempt.route.provider.provider_id!r} let a piece of its stream wait longer than "
                 f"timeout_s={timeout_s}"
             )
+        if pipeline.observers.hears_chunks and not isinstance(chunk, (CompletedChunk, NativeEnd)):
+            attempt.report_chunk(port.now_s())
         return chunk
 
     async def _within_scope(self, step: Callable[[], Awaitable[T]]) -> T:

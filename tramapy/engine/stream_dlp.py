@@ -87,10 +87,13 @@ class InspectedText:
         self._raw.append(text)
         failure: Exception | None = None
         released = ""
+        now_s = self._attempt.pipeline.port.now_s
+        started_s = now_s()
         try:
             released = _text(self._stream.feed(text))
         except Exception as error:
             failure = error
+        self._attempt.dlp_s += now_s() - started_s
         if failure is not None:
             raise inspection_error(self._attempt, self._context, "feed", failure) from None
         if self._is_aligned:
@@ -108,7 +111,10 @@ class InspectedText:
     async def finish(self) -> str:
         """Return the rest of the text; see `feed`."""
         stream = self._stream
+        now_s = self._attempt.pipeline.port.now_s
+        started_s = now_s()
         released = _guarded(self._attempt, self._context, "finish", lambda: _text(stream.finish()))
+        self._attempt.dlp_s += now_s() - started_s
         if released:
             self._sanitized.append(released)
         if self.raw != self.sanitized:

@@ -80,6 +80,7 @@ DURATION_MILLIS = _number("duration_millis", "How long it took, hooks included")
 FIRST_CHUNK_MILLIS = _number(
     "first_chunk_millis", "From the start of the attempt to the provider's first piece"
 )
+DLP_MICROS = _number("dlp_micros", "How much of it DLP took; only from 1 µs")
 ATTEMPT_COUNT = _few("attempt_count", "How many attempts the operation made")
 FINISH_REASON = _text("finish_reason", "Why the model stopped, a `FinishReason` value")
 INPUT_TOKENS = _number("input_tokens", "Tokens of the prompt, cached ones included")
@@ -270,7 +271,7 @@ ATTEMPT_COMPLETED: Final = RuntimeEventDefinition(
     description="An attempt gave an answer that passed every hook",
     allowed=(
         *(*_WHERE, EFFECTIVE_MODEL, RESPONSE_MODEL, FINISH_REASON, *_USAGE),
-        *(TOOL_CALL_COUNT, DURATION_MILLIS, FIRST_CHUNK_MILLIS),
+        *(TOOL_CALL_COUNT, DURATION_MILLIS, FIRST_CHUNK_MILLIS, DLP_MICROS),
     ),
     required=_names(*_WHERE, EFFECTIVE_MODEL, FINISH_REASON, DURATION_MILLIS),
     metric_name=ENGINE_EVENTS_METRIC.name,
@@ -281,7 +282,7 @@ ATTEMPT_FAILED: Final = RuntimeEventDefinition(
     description="An attempt failed; `failure_kind` says whose failure it was",
     allowed=(
         *(*_WHERE, EFFECTIVE_MODEL, FAILURE_KIND, ERROR_TYPE, FAILURE_CODE, STATUS_CODE, IS_RETRYABLE),
-        *(DURATION_MILLIS, FIRST_CHUNK_MILLIS),
+        *(DURATION_MILLIS, FIRST_CHUNK_MILLIS, DLP_MICROS),
     ),
     required=_names(*_WHERE, EFFECTIVE_MODEL, FAILURE_KIND, ERROR_TYPE, IS_RETRYABLE, DURATION_MILLIS),
     metric_name=ENGINE_EVENTS_METRIC.name,
@@ -290,7 +291,7 @@ ATTEMPT_CANCELLED: Final = RuntimeEventDefinition(
     name="tramai.attempt.cancelled",
     domain=_ENGINE,
     description="An attempt ended without an outcome of its own",
-    allowed=(*_WHERE, EFFECTIVE_MODEL, CANCEL_REASON, DURATION_MILLIS, FIRST_CHUNK_MILLIS),
+    allowed=(*_WHERE, EFFECTIVE_MODEL, CANCEL_REASON, DURATION_MILLIS, FIRST_CHUNK_MILLIS, DLP_MICROS),
     required=_names(*_WHERE, EFFECTIVE_MODEL, CANCEL_REASON, DURATION_MILLIS),
     metric_name=ENGINE_EVENTS_METRIC.name,
 )

@@ -24,7 +24,12 @@ class EngineEventObserver:
 
     What one raises is dropped and reported by type (fail-open), unless the event's own policy is FAIL_CLOSED;
     a cancellation always passes.
+
+    Attributes:
+        hears_chunks: Whether `on_stream_chunk` is called; read when a pipeline is made.
     """
+
+    hears_chunks: bool = False
 
     def on_engine_event(self, name: str, attributes: Mapping[str, AttributeValue]) -> None:
         """Take an event by name; the usual method to write.
@@ -37,6 +42,14 @@ class EngineEventObserver:
     def on_runtime_event(self, event: RuntimeEvent) -> None:
         """Take a typed event; by default it goes to `on_engine_event`."""
         self.on_engine_event(event.name, event.attributes())
+
+    def on_stream_chunk(self, event: RuntimeEvent, gap_s: float) -> None:
+        """Take note that the provider gave another piece of a stream; called for each after the first.
+
+        Args:
+            event: The attempt's `tramai.attempt.started`.
+            gap_s: How long it came after the one before, without the time that the consumer took.
+        """
 
     def provider_call_scope(self, event: RuntimeEvent) -> AbstractContextManager[object] | None:
         """Return a context to be entered around the provider call, for example one that makes a span current.
@@ -77,12 +90,13 @@ class ObserverChain:
     Attributes:
         is_heard: Whether anybody listens; otherwise events need not be made.
         has_scopes: Whether any observer gives a provider call scope.
+        hears_chunks: Whether any observer takes note of the pieces of streams.
 
     Raises:
         ConfigurationError: One has neither method, or an `async def` one.
     """
 
-    __slots__ = ("_scope_makers", "_sinks", "has_scopes", "is_heard")
+    __slots__ = ("_chunk_sinks", "_scope_makers", "_sinks", "has_scopes", "hears_chunks", "is_heard")
 
     def __init__(self, observers: Iterable[EngineEventObserver]) -> None:
         listed = tuple(observers)
@@ -93,6 +107,13 @@ class ObserverChain:
             if getattr(type(observer), "provider_call_scope", None)
             not in (None, EngineEventObserver.provider_call_scope)
         )
+        # an observer that was written without our base class has no such attribute
+        self._chunk_sinks = tuple(
+            observer.on_stream_chunk
+            for observer in listed
+            if getattr(observer, "hears_chunks", False) is True
+        )
+        self.hears_chunks: bool = bool(self._chunk_sinks)
         self.is_heard: bool = bool(self._sinks)
         self.has_scopes: bool = bool(self._scope_makers)
 
@@ -123,6 +144,18 @@ class ObserverChain:
                 report_secondary_failure("engine_event_observer", f"on_engine_event({event.name})", failure)
                 note = f"An engine event observer raised {type(failure).__name__} on {event.name}."
                 add_note_once(primary, note)
+
+    def notify_chunk(self, event: RuntimeEvent, gap_s: float) -> None:
+        """Tell of a piece of a stream."""
+        for sink in self._chunk_sinks:
+            try:
+                sink(event, gap_s)
+            except Exception as error:  # fail-open; a cancellation is let through below
+                failure = error
+            else:
+                continue
+            rethrow_if_cancellation(failure)
+            report_secondary_failure("engine_event_observer", "on_stream_chunk", failure)
 
     async def within_scope(self, event: RuntimeEvent, step: Callable[[], Awaitable[T]]) -> T:
         """Make one provider step inside the observers' contexts; they are left before its error goes on.

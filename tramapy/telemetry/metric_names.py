@@ -56,8 +56,9 @@ _ERROR_TYPE = "error.type"
 _OUTCOME = "tramapy.outcome"
 _PROVIDER_ID = "tramapy.provider_id"
 
-# both lists are the conventions' own
+# the first and the last are the conventions' own
 _SECONDS: Final = tuple(0.01 * 2**step for step in range(14))
+_SHORT_SECONDS: Final = tuple(0.00001 * 4**step for step in range(10))
 _TOKENS: Final = tuple(float(4**step) for step in range(14))
 
 ATTEMPT_DURATION: Final = TelemetryMetric(
@@ -81,6 +82,14 @@ TIME_TO_FIRST_CHUNK: Final = TelemetryMetric(
     unit="s",
     kind=MetricKind.HISTOGRAM,
     description="From the start of a streamed attempt to the provider's first piece",
+    tags=(_OPERATION, _PROVIDER, _MODEL, _RESPONSE_MODEL),
+    buckets=_SECONDS,
+)
+TIME_PER_CHUNK: Final = TelemetryMetric(
+    name="gen_ai.client.operation.time_per_output_chunk",
+    unit="s",
+    kind=MetricKind.HISTOGRAM,
+    description="From a piece of a stream to the next; with `measures_chunks`",
     tags=(_OPERATION, _PROVIDER, _MODEL, _RESPONSE_MODEL),
     buckets=_SECONDS,
 )
@@ -148,6 +157,21 @@ DLP_REJECTIONS: Final = TelemetryMetric(
     description="Texts and tool results that DLP did not let pass",
     tags=("tramapy.reason_code", "tramapy.content_type", "tramapy.content_location"),
 )
+DLP_DURATION: Final = TelemetryMetric(
+    name="tramapy.dlp.duration",
+    unit="s",
+    kind=MetricKind.HISTOGRAM,
+    description="How long DLP took in an attempt, where it took a microsecond or more",
+    tags=(_PROVIDER_ID,),
+    buckets=_SHORT_SECONDS,
+)
+EXPORT_QUEUE: Final = TelemetryMetric(
+    name="tramapy.export.queue",
+    unit="{item}",
+    kind=MetricKind.GAUGE,
+    description="What waits: spans for their exporters, values for the collection that reads this",
+    tags=("tramapy.queue",),
+)
 EVENTS_DROPPED: Final = TelemetryMetric(
     name="tramapy.events.dropped",
     unit="{event}",
@@ -157,8 +181,8 @@ EVENTS_DROPPED: Final = TelemetryMetric(
 )
 
 ALL_METRICS: Final = (
-    *(ATTEMPT_DURATION, TOKEN_USAGE, TIME_TO_FIRST_CHUNK, OPERATION_DURATION),
+    *(ATTEMPT_DURATION, TOKEN_USAGE, TIME_TO_FIRST_CHUNK, TIME_PER_CHUNK, OPERATION_DURATION),
     *(ATTEMPTS, RETRIES, FALLBACKS, CIRCUIT_STATE, CIRCUIT_TRANSITIONS, CIRCUIT_REJECTED),
-    *(DLP_REDACTIONS, DLP_REJECTIONS, EVENTS_DROPPED),
+    *(DLP_REDACTIONS, DLP_REJECTIONS, DLP_DURATION, EXPORT_QUEUE, EVENTS_DROPPED),
 )
 """Every metric, in the order of the reference table; `compat_metrics` adds those of TramAI."""

@@ -26,7 +26,7 @@ from tramapy.telemetry.otel_import import context as otel_context
 from tramapy.telemetry.otel_import import metrics, trace
 from tramapy.telemetry.otel_metrics import ObserverMetrics
 from tramapy.telemetry.otel_outcome import Outcome
-from tramapy.telemetry.otel_processors import has_synchronous_export
+from tramapy.telemetry.otel_processors import has_synchronous_export, queued_span_count
 from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation, OperationTable
 from tramapy.values import described
 
@@ -84,6 +84,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         cancelled_is_error: Whether the caller's own cancellation sets the status ERROR.
         compat_metrics: Whether the original's metrics are fed, too.
         counts_usage: False where an instrumentation of the SDK beneath counts tokens, so that none counts twice.
+        measures_chunks: Whether the time from each piece of a stream to the next is measured.
         limits: What bounds memory and attributes.
 
     Raises:
@@ -100,6 +101,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         cancelled_is_error: bool = False,
         compat_metrics: bool = False,
         counts_usage: bool = True,
+        measures_chunks: bool = False,
         limits: TelemetryLimits | None = None,
     ) -> None:
         check_provider("tracer_provider", tracer_provider, "get_tracer")
@@ -118,7 +120,9 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
             counts_usage=counts_usage,
             is_compatible=compat_metrics,
             before_collection=self.settle,
+            queued_spans=self._queued_spans,
         )
+        self.hears_chunks: bool = measures_chunks
         self._takers, self._take_any = self._metrics.takers, self._metrics.take_any
         self._provider_names = dict(provider_names or {})
         self._cancelled_is_error = cancelled_is_error
@@ -147,6 +151,12 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         else:
             return
         self._contain(failure)
+
+    def on_stream_chunk(self, event: RuntimeEvent, gap_s: float) -> None:
+        """Keep how long a piece of a stream took, until its attempt ends."""
+        attempt = self._attempt_of(event)
+        if attempt is not None:
+            self._metrics.take_chunk(attempt, gap_s)
 
     def provider_call_scope(self, event: RuntimeEvent) -> AbstractContextManager[object] | None:
         """Make the attempt's span current, so that an instrumented HTTP client's spans are its children."""
@@ -310,6 +320,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         attempt, operation.attempt = operation.attempt, None
         if attempt is not None:
             self._metrics.count_dropped("lost_attempt")
+            self._metrics.forget_chunks(attempt)
             otel_spans.finish(attempt.span, {}, otel_outcome.LOST, None)
 
     def _give_up(self, operation: OpenOperation) -> None:
@@ -317,6 +328,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         self._metrics.count_dropped("too_many_operations")
         attempt, operation.attempt = operation.attempt, None
         if attempt is not None:
+            self._metrics.forget_chunks(attempt)
             otel_spans.finish(attempt.span, {}, otel_outcome.DROPPED, None)
         otel_spans.finish(operation.span, {}, otel_outcome.DROPPED, None)
 
@@ -329,6 +341,9 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         if self._take_any is not None:
             self._take_any(late.event)
         self._handle(late.operation, late.event, name, late.at_ns)
+
+    def _queued_spans(self) -> int | None:
+        return queued_span_count(self._tracer_provider or trace.get_tracer_provider())
 
     def _check_processors(self) -> None:
         """Warn, once, of a processor that exports on the caller's thread."""

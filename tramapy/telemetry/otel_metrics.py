@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -12,7 +13,15 @@ from tramapy.telemetry import metric_names as names
 from tramapy.telemetry.otel_compat import CompatMetrics
 from tramapy.telemetry.otel_import import metrics
 from tramapy.telemetry.otel_outcome import OTHER
-from tramapy.telemetry.otel_series import Count, CountTable, Measurement, PendingMeasurements, Tags, TagSets
+from tramapy.telemetry.otel_series import (
+    ChunkTimes,
+    Count,
+    CountTable,
+    Measurement,
+    PendingMeasurements,
+    Tags,
+    TagSets,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
@@ -40,6 +49,7 @@ class _AttemptSeries:
     attempts: Count
     duration: Tags
     first_chunk: Tags
+    dlp: Tags
     input_tokens: Tags
     output_tokens: Tags
 
@@ -58,6 +68,7 @@ class ObserverMetrics:
         counts_usage: Whether tokens are measured.
         is_compatible: Whether the original's metrics are fed, too.
         before_collection: Called by each collection, before it reads.
+        queued_spans: Tells how many spans wait for their exporters, where that is known.
     """
 
     def __init__(
@@ -69,6 +80,7 @@ class ObserverMetrics:
         counts_usage: bool,
         is_compatible: bool,
         before_collection: Callable[[], None],
+        queued_spans: Callable[[], int | None],
     ) -> None:
         self._meter = meter
         self._limit = series_limit
@@ -76,9 +88,16 @@ class ObserverMetrics:
         self._counts_usage = counts_usage
         self._before_collection = before_collection
         self._pending = PendingMeasurements()
+        self._queued_spans = queued_spans
+        self._chunk_times = ChunkTimes()
+        # before all others: what they ask for empties the queue
+        self._gauge(names.EXPORT_QUEUE, self._observe_queues)
         self._attempt_duration = self._histogram(names.ATTEMPT_DURATION)
         self._token_usage = self._histogram(names.TOKEN_USAGE)
         self._first_chunk = self._histogram(names.TIME_TO_FIRST_CHUNK)
+        self._time_per_chunk = self._histogram(names.TIME_PER_CHUNK)
+        self._dlp_duration = self._histogram(names.DLP_DURATION)
+        self._dlp_tags = TagSets(names.DLP_DURATION.tags, series_limit)
         self._operation_duration = self._histogram(names.OPERATION_DURATION)
         self._duration_tags = TagSets(names.ATTEMPT_DURATION.tags, series_limit)
         self._token_tags = TagSets(names.TOKEN_USAGE.tags, series_limit)
@@ -95,12 +114,7 @@ class ObserverMetrics:
         self._dropped = self._counter(names.EVENTS_DROPPED)
         self._circuits: dict[str, str] = {}
         self._circuits_lock = threading.RLock()  # a dropped stream's finalizer may come in between
-        meter.create_observable_gauge(
-            names.CIRCUIT_STATE.name,
-            [self._observe_circuits],
-            unit=names.CIRCUIT_STATE.unit,
-            description=names.CIRCUIT_STATE.description,
-        )
+        self._gauge(names.CIRCUIT_STATE, self._observe_circuits)
         self._compat = CompatMetrics(meter, series_limit, self._pending) if is_compatible else None
         self.takers: dict[str, Callable[[RuntimeEvent], None]] = {
             catalogue.ROUTE_SELECTED.name: self._take_fallback,
@@ -133,8 +147,25 @@ class ObserverMetrics:
         span = attempt.span.get_span_context()
         series.attempts.add(1)
         self._pending.add(self._attempt_measurements, series, event, span)
+        if attempt.chunk_gaps_s is not None:
+            self._pending.add(self._chunk_measurements, series, attempt.chunk_gaps_s, span)
         if self._compat is not None:
             self._compat.end_attempt(attempt, operation, event, outcome, span)
+
+    def take_chunk(self, attempt: OpenAttempt, gap_s: float) -> None:
+        """Keep the time of a piece; past a limit of all that are kept, it is dropped and counted."""
+        gaps_s = attempt.chunk_gaps_s
+        if gaps_s is None:
+            attempt.chunk_gaps_s = gaps_s = array("d")
+        if self._chunk_times.reserve():
+            gaps_s.append(gap_s)
+        else:
+            self.count_dropped("chunk_times")
+
+    def forget_chunks(self, attempt: OpenAttempt) -> None:
+        """Give back the room of an attempt whose end was not heard."""
+        if attempt.chunk_gaps_s is not None:
+            self._chunk_times.release(len(attempt.chunk_gaps_s))
 
     def end_operation(self, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome) -> None:
         """Measure an operation by its last event."""
@@ -147,11 +178,19 @@ class ObserverMetrics:
         yield self._attempt_duration, int(own["duration_millis"]) / 1000, series.duration
         if "first_chunk_millis" in own:
             yield self._first_chunk, int(own["first_chunk_millis"]) / 1000, series.first_chunk
+        if "dlp_micros" in own:
+            yield self._dlp_duration, int(own["dlp_micros"]) / 1e6, series.dlp
         if self._counts_usage:
             if "input_tokens" in own:
                 yield self._token_usage, int(own["input_tokens"]), series.input_tokens
             if "output_tokens" in own:
                 yield self._token_usage, int(own["output_tokens"]), series.output_tokens
+
+    def _chunk_measurements(self, series: _AttemptSeries, gaps_s: array[float]) -> Iterator[Measurement]:
+        self._chunk_times.release(len(gaps_s))
+        for gap_s in gaps_s:
+            # a clock that is set back measures nothing
+            yield self._time_per_chunk, max(gap_s, 0.0), series.first_chunk
 
     def _operation_measurements(self, tags: Tags, event: RuntimeEvent) -> tuple[Measurement]:
         return ((self._operation_duration, int(event.attributes()["duration_millis"]) / 1000, tags),)
@@ -170,6 +209,7 @@ class ObserverMetrics:
             attempts=self._attempts.of(attempt.provider_id, outcome.name),
             duration=self._duration_tags.of((*who, outcome.error_type, outcome.name)),
             first_chunk=self._first_chunk_tags.of(who),
+            dlp=self._dlp_tags.of((attempt.provider_id,)),
             input_tokens=self._token_tags.of((*who, "input")),
             output_tokens=self._token_tags.of((*who, "output")),
         )
@@ -188,6 +228,13 @@ class ObserverMetrics:
             explicit_bucket_boundaries_advisory=metric.buckets,
         )
 
+    def _gauge(
+        self, metric: TelemetryMetric, observe: Callable[[CallbackOptions], Iterable[Observation]]
+    ) -> None:
+        self._meter.create_observable_gauge(
+            metric.name, [observe], unit=metric.unit, description=metric.description
+        )
+
     def _counter(self, metric: TelemetryMetric) -> CountTable:
         table = CountTable(metric.tags, self._limit)
 
@@ -200,6 +247,13 @@ class ObserverMetrics:
             metric.name, [observe], unit=metric.unit, description=metric.description
         )
         return table
+
+    def _observe_queues(self, _: CallbackOptions) -> Iterable[Observation]:
+        (tag,) = names.EXPORT_QUEUE.tags
+        counts = {"values": len(self._pending), "spans": self._queued_spans()}
+        return [
+            metrics.Observation(count, {tag: name}) for name, count in counts.items() if count is not None
+        ]
 
     def _observe_circuits(self, _: CallbackOptions) -> Iterable[Observation]:
         provider_tag, state_tag = names.CIRCUIT_STATE.tags

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
 from typing import Final, cast
 
-__all__ = ["has_synchronous_export"]
+__all__ = ["has_synchronous_export", "queued_span_count"]
 
 _SYNCHRONOUS: Final = "SimpleSpanProcessor"
 # tests use it with a synchronous processor, and it waits for nobody
@@ -14,11 +14,23 @@ _HARMLESS: Final = "InMemorySpanExporter"
 
 def has_synchronous_export(provider: object) -> bool:
     """Whether a processor of the SDK's provider is a `SimpleSpanProcessor` that waits for its exporter."""
+    return any(map(_is_synchronous, _processors(provider)))
+
+
+def queued_span_count(provider: object) -> int | None:
+    """Return how many spans wait in the batch processors of the SDK's provider; None where none can be seen."""
+    queues: list[object] = [
+        getattr(getattr(processor, "_batch_processor", None), "_queue", None)
+        for processor in _processors(provider)
+    ]
+    counts = [len(queue) for queue in queues if isinstance(queue, deque)]
+    return sum(counts) if counts else None
+
+
+def _processors(provider: object) -> tuple[object, ...]:
     processor: object = getattr(provider, "_active_span_processor", None)
     processors: object = getattr(processor, "_span_processors", ())
-    if not isinstance(processors, tuple):
-        return False
-    return any(map(_is_synchronous, cast("Iterable[object]", processors)))
+    return cast("tuple[object, ...]", processors) if isinstance(processors, tuple) else ()
 
 
 def _is_synchronous(processor: object) -> bool:

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Histogram, Observation
     from opentelemetry.trace import SpanContext
 
-__all__ = ["BufferedHistogram", "CountTable", "Measurement", "PendingMeasurements", "TagSets", "Tags"]
+__all__ = [
+    "BufferedHistogram",
+    "ChunkTimes",
+    "CountTable",
+    "Measurement",
+    "PendingMeasurements",
+    "TagSets",
+    "Tags",
+]
 
 Tags: TypeAlias = dict[str, str | bool]
 Measurement: TypeAlias = "tuple[Histogram, float, Tags]"
@@ -24,6 +32,7 @@ _Pending: TypeAlias = "tuple[Measure, Any, Any, SpanContext]"
 
 _MAX_LENGTH: Final = 128
 _MAX_PENDING_COUNT: Final = 8_192
+_MAX_CHUNK_TIME_COUNT: Final = 65_536
 _OVERFLOW: Final[Tags] = {"otel.metric.overflow": True}  # the specification's own name for it
 
 
@@ -149,6 +158,34 @@ class PendingMeasurements:
             except IndexError:  # another collection was faster
                 return
             _record(*pending)
+
+
+class ChunkTimes:
+    """How many times of pieces are kept, over all streams.
+
+    Args:
+        limit: The most; a collection makes room.
+    """
+
+    __slots__ = ("_count", "_limit", "_lock")
+
+    def __init__(self, limit: int = _MAX_CHUNK_TIME_COUNT) -> None:
+        self._limit = limit
+        self._count = 0
+        self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
+
+    def reserve(self) -> bool:
+        """Take room for one more; False where there is none."""
+        with self._lock:
+            if self._count >= self._limit:
+                return False
+            self._count += 1
+        return True
+
+    def release(self, count: int) -> None:
+        """Give room back."""
+        with self._lock:
+            self._count -= count
 
 
 class BufferedHistogram:

@@ -39,7 +39,8 @@ OPERATION_KEYS: Final = _named(
     *("correlation_id", "service_interface", "method_name", "requested_model", "workflow_run_id")
 )
 ATTEMPT_END_KEYS: Final = _named(
-    *("failure_kind", "error_type", "failure_code", "status_code", "is_retryable", "tool_call_count")
+    *("failure_kind", "error_type", "failure_code", "status_code", "is_retryable"),
+    *("tool_call_count", "dlp_micros"),
 )
 OPERATION_END_KEYS: Final = _named("attempt_count", "failure_kind", "error_type")
 

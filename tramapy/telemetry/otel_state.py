@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from array import array
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,7 @@ class OpenAttempt:
 
     __slots__ = (
         *("number", "provider_id", "provider_name", "operation_name", "model"),
-        *("span", "is_recording", "_context", "_mark", "_token"),
+        *("span", "is_recording", "chunk_gaps_s", "_context", "_mark", "_token"),
     )
 
     def __init__(
@@ -89,6 +90,7 @@ class OpenAttempt:
         self.model: str = str(own["effective_model"])
         self.span = span
         self.is_recording: bool = span.is_recording()
+        self.chunk_gaps_s: array[float] | None = None
         self._context = context
         self._mark: Token[object]
         self._token: Token[Context]
