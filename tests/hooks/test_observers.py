@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -232,3 +233,29 @@ def test_the_same_note_is_not_added_again() -> None:
         "An engine event observer raised ValueError on acme.open.",
         "An engine event observer raised KeyError on acme.open.",
     ]
+
+
+class Mute:
+    """Written without the base class, and without the method that it asks for."""
+
+    hears_chunks = True
+
+    def on_engine_event(self, name: str, attributes: object) -> None: ...
+
+
+class Late(EngineEventObserver):
+    hears_chunks = True
+
+    async def on_stream_chunk(self, event: RuntimeEvent, gap_s: float) -> None: ...  # type: ignore[override]  # what is refused
+
+
+@pytest.mark.parametrize(
+    ("observer", "message"),
+    [
+        (Mute(), r"event_observers\[0\]: Mute has no on_stream_chunk; write it"),
+        (Late(), r"event_observers\[0\]: Late.on_stream_chunk is async; make it a plain method"),
+    ],
+)
+def test_an_observer_of_pieces_needs_a_plain_method(observer: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        ObserverChain([observer])

@@ -40,6 +40,7 @@ _METRICS = {
     "tramapy.attempts",
     "tramapy.retries",
     "tramapy.circuit.state",
+    "tramapy.export.queue",
 }
 
 

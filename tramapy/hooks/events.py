@@ -107,11 +107,8 @@ class ObserverChain:
             if getattr(type(observer), "provider_call_scope", None)
             not in (None, EngineEventObserver.provider_call_scope)
         )
-        # an observer that was written without our base class has no such attribute
         self._chunk_sinks = tuple(
-            observer.on_stream_chunk
-            for observer in listed
-            if getattr(observer, "hears_chunks", False) is True
+            observer.on_stream_chunk for position, observer in enumerate(listed) if _hears(position, observer)
         )
         self.hears_chunks: bool = bool(self._chunk_sinks)
         self.is_heard: bool = bool(self._sinks)
@@ -258,6 +255,19 @@ def _sink(position: int, observer: EngineEventObserver) -> Callable[[RuntimeEven
         return lambda event: untyped(event.name, event.attributes())
     raise ConfigurationError(
         f"{where}: {type(observer).__name__} has no on_engine_event; derive it from EngineEventObserver"
+    )
+
+
+def _hears(position: int, observer: EngineEventObserver) -> bool:
+    # an observer that was written without our base class may have neither
+    if getattr(observer, "hears_chunks", False) is not True:
+        return False
+    where = f"event_observers[{position}]"
+    refuse_async(where, observer, "on_stream_chunk")
+    if callable(getattr(observer, "on_stream_chunk", None)):
+        return True
+    raise ConfigurationError(
+        f"{where}: {type(observer).__name__} has no on_stream_chunk; write it, or leave out hears_chunks"
     )
 
 

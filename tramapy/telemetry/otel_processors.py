@@ -23,7 +23,7 @@ def queued_span_count(provider: object) -> int | None:
         getattr(getattr(processor, "_batch_processor", None), "_queue", None)
         for processor in _processors(provider)
     ]
-    counts = [len(queue) for queue in queues if isinstance(queue, deque)]
+    counts = [len(cast("deque[object]", queue)) for queue in queues if isinstance(queue, deque)]
     return sum(counts) if counts else None
 
 

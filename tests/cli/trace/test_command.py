@@ -262,8 +262,9 @@ def test_what_is_refused_is_told_once_for_each_kind(listeners: list[_Listener]) 
     listeners.append(listener)
     for _ in range(2):
         for path, content_type in (("v1/traces", "application/json"), ("traces", "application/x-protobuf")):
-            with pytest.raises(urllib.error.HTTPError):
+            with pytest.raises(urllib.error.HTTPError) as refused:
                 listener.send(b"{}", path, content_type)
+            refused.value.close()
     listener.process.send_signal(signal.SIGINT)
     _, _, errors = listener.rest()
     told = [line for line in errors.splitlines() if "refused" in line]

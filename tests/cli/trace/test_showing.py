@@ -147,6 +147,13 @@ def test_numbers_of_any_size_are_shown() -> None:
     assert "9,223,372,036,854,775,807 ms" in shown(operation, 200)
 
 
+def test_the_time_of_dlp_is_shown_where_it_is_told() -> None:
+    at_s, name, attributes = STEPS[-2]
+    assert name == "attempt.completed"
+    assert "DLP" not in shown(traced(*STEPS), 200)
+    assert ", DLP 1,200 µs, " in shown(traced((at_s, name, {**attributes, "dlp_micros": 1200})), 200)
+
+
 def test_a_clock_that_went_back_shows_no_negative_time() -> None:
     assert "-" not in "".join(line[:10] for line in lines(traced(STEPS[0], (-5.0, *STEPS[2][1:]))))
 

@@ -165,6 +165,7 @@ def _attempt_completed(attributes: Attributes) -> str:
         (
             _duration(attributes),
             _first_chunk(attributes),
+            _dlp(attributes),
             _tokens(attributes.get("input_tokens"), attributes.get("output_tokens")),
             _told(attributes, "tool_call_count", "{} tool calls"),
             "" if attributes["finish_reason"] == "stop" else f", finish reason {attributes['finish_reason']}",
@@ -174,7 +175,8 @@ def _attempt_completed(attributes: Attributes) -> str:
 
 def _attempt_failed(attributes: Attributes) -> str:
     code = _told(attributes, "failure_code", "{}")
-    return f"{_duration(attributes)}{_first_chunk(attributes)}, {attributes['error_type']}{code}"
+    times = f"{_duration(attributes)}{_first_chunk(attributes)}{_dlp(attributes)}"
+    return f"{times}, {attributes['error_type']}{code}"
 
 
 def _attempt_cancelled(attributes: Attributes) -> str:
@@ -183,6 +185,10 @@ def _attempt_cancelled(attributes: Attributes) -> str:
 
 def _first_chunk(attributes: Attributes) -> str:
     return _told(attributes, "first_chunk_millis", "first chunk after {:,} ms")
+
+
+def _dlp(attributes: Attributes) -> str:
+    return _told(attributes, "dlp_micros", "DLP {:,} µs")
 
 
 def _told(attributes: Attributes, key: str, words: str) -> str:
