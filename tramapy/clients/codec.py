@@ -84,6 +84,9 @@ class StreamDecoder(abc.ABC):
     is_ended: bool = False
     """Whether the `NativeEnd` was given; what follows it is not read."""
 
+    hides_usage: bool = False
+    """Whether the client did not ask for the tokens that the stream tells."""
+
     @abc.abstractmethod
     def feed(self, event: SseEvent) -> Sequence[NativeEvent]:
         """Take an event of the vendor's.

@@ -18,6 +18,7 @@ from tramapy.bounded import (
 from tramapy.clients.codec import StreamDecoder, WireAnswer, json_bytes
 from tramapy.clients.http_call import HttpCall, PassedAnswer
 from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse, request_with
+from tramapy.clients.stream_usage import asking_usage
 from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, NativeSent
 from tramapy.engine.routing import BoundProvider
 from tramapy.errors import ProviderError, ProviderFailureCode
@@ -379,6 +380,7 @@ class _EventReader:
     def __init__(self, call: HttpCall, limit_bytes: int) -> None:
         self._events = SseDecoder(limit_bytes)
         self._decoder: StreamDecoder = call.surface.codec.stream(limit_bytes)
+        self._decoder.hides_usage = call.adds_usage
         self._is_strict = call.is_strict
 
     @property
@@ -419,7 +421,8 @@ def _outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | N
     if wire is None:
         return call, None
     model = wire.model if request.model == NO_MODEL else request.model
-    return call, wire.encoded(request.messages, model, sent.rest)
+    body = wire.encoded(request.messages, model, sent.rest)
+    return call, asking_usage(body) if call.adds_usage else body
 
 
 def _own_request(

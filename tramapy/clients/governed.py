@@ -28,6 +28,7 @@ from tramapy.clients.http_messages import (
     streamed_response,
     whole_response,
 )
+from tramapy.clients.stream_usage import lacks_usage
 from tramapy.clients.surfaces import Surface, Surfaces
 from tramapy.engine.dispatch import complete
 from tramapy.engine.native import NativeRejectionError
@@ -123,6 +124,8 @@ class _BaseGovernor:
             tools=None if wire is None else wire.tools,
             **arguments,
         )
+        if operation.budget is not None and is_stream and surface.has_usage_option:
+            call.adds_usage = body is not None and lacks_usage(body)
         return call, operation, is_stream
 
     def _surface_of(self, request: HttpRequest) -> Surface:

@@ -48,6 +48,8 @@ class HttpCall(NativeRequest):
         self.is_strict: bool = is_strict
         self.head: Head | None = None
         self.passed: HttpResponse | None = None
+        self.adds_usage: bool = False
+        """Whether a budget counts the tokens of its stream, for which the client did not ask."""
 
     @property
     def rest(self) -> str:

@@ -16,6 +16,7 @@ from tramapy.clients.openai_choice_events import (
     is_usual_head,
 )
 from tramapy.clients.refusals import raise_error_event
+from tramapy.clients.stream_usage import without_usage
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent
 from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
 from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
@@ -128,7 +129,12 @@ class ChoiceDecoder(StreamDecoder):
             )
 
     def _take(self, event: SseEvent, value: dict[str, object]) -> ChoiceEvent:
+        usage = value.get("usage")
+        is_cut = False
+        if self.hides_usage:
+            event, is_cut = without_usage(event, value)
         taken = ChoiceEvent(event, value, self.format)
+        taken.is_changed = is_cut
         is_opening = True
         natives = _natives(value.get("choices"))
         for native in natives:
@@ -139,9 +145,9 @@ class ChoiceDecoder(StreamDecoder):
                 choice.finish_reason = chat_finish_reason(native["finish_reason"])
                 taken.ends.extend(choice.lanes)
         # some servers send running counts
-        if mapping_of(value.get("usage")):
+        if mapping_of(usage):
             is_opening = False
-            self._usage = chat_usage(value["usage"])
+            self._usage = chat_usage(usage)
         is_usual = is_usual_head(value) and all(map(self.format.is_usual, natives))
         rest = "" if is_usual else read_answer(lambda: rest_text(value, self.format.plan))
         if rest:

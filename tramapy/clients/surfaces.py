@@ -34,6 +34,7 @@ class Surface:
         codec: Its format.
         is_known: Whether the codec is of this format; else it is one for any JSON.
         can_stream: Whether the format has streams.
+        has_usage_option: Whether its streams tell tokens only where `stream_options` asks for them.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Surface:
     codec: Codec
     is_known: bool
     can_stream: bool
+    has_usage_option: bool = False
 
 
 class Surfaces:
@@ -49,6 +51,7 @@ class Surfaces:
     Args:
         codecs: The calls whose format has a codec of its own, by name.
         streaming: Those of them that can be streamed.
+        usage_options: Those of them whose streams tell tokens only where `stream_options` asks for them.
         generic: Reads all others, which are plain JSON.
         names: Names that do not follow from method and path, by both: `POST images/generations`.
         prefix: What the paths begin with for the vendor's client.
@@ -63,12 +66,14 @@ class Surfaces:
         codecs: Mapping[str, Codec],
         *,
         streaming: frozenset[str],
+        usage_options: frozenset[str] = frozenset(),
         generic: Codec,
         names: Mapping[str, str] = MappingProxyType({}),
         prefix: str = "",
     ) -> None:
         self._codecs = dict(codecs)
         self._streaming = streaming
+        self._usage_options = usage_options
         self._generic = generic
         self._names = dict(names)
         self._prefix = prefix
@@ -84,6 +89,7 @@ class Surfaces:
             codec=self._codecs.get(name, self._generic),
             is_known=name in self._codecs,
             can_stream=name in self._streaming,
+            has_usage_option=name in self._usage_options,
         )
 
     def _name_of(self, method: str, segments: list[str]) -> str:

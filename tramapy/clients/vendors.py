@@ -58,6 +58,7 @@ def surfaces_of(vendor: str) -> Surfaces:
             streaming=frozenset(
                 {"chat.completions.create", "completions.create", "responses.create", "responses.retrieve"}
             ),
+            usage_options=frozenset({"chat.completions.create", "completions.create"}),
             generic=GenericCodec(),
             names=_OPENAI_NAMES,
         )
