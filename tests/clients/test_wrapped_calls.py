@@ -93,6 +93,20 @@ def test_interceptors_and_dlp_see_every_text(any_world: World) -> None:
     any_world.use([f"It is {SSN}.", f"It is {SSN} indeed."], step, interceptors=[Masking()], dlp=DLP)
 
 
+def test_a_content_filter_under_400_is_the_sdk_s_error_and_a_policy_event(world: World) -> None:
+    refused = HttpRejection(status=400, code="content_filter")
+
+    async def step(use: Use) -> None:
+        for ask in (use.ask, use.stream):
+            with pytest.raises(world.sdk.BadRequestError):
+                await ask()
+        assert use.names.count("request.refused") == 2
+        assert "circuit.opened" not in use.names
+
+    settings = CircuitBreakerSettings(failure_threshold=1)
+    world.use([refused] * 2, step, circuit_breaker=settings, retry=RETRIES)
+
+
 def test_a_stream_is_the_bare_client_s(any_world: World) -> None:
     async def step(use: Use) -> None:
         async def shapes(client: Any) -> list[Any]:

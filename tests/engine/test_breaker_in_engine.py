@@ -28,6 +28,7 @@ from tramapy import (
     ProviderError,
     Route,
 )
+from tramapy.errors import ProviderFailureCode
 from tramapy.resilience.breaker import BreakerState
 from tramapy.testing import ScriptedProvider
 
@@ -76,6 +77,21 @@ def test_rt06_a_success_resets_the_count(driver: Driver) -> None:
         assert rig.complete().content == "ok"
     assert len(provider.requests) == 4
     assert opened(rig) == []
+
+
+def test_a_content_filter_that_refuses_is_a_success_of_the_provider_s_and_an_event(driver: Driver) -> None:
+    filtered = ProviderError(
+        "filtered", failure_code=ProviderFailureCode.CONTENT_FILTERED, counts_on_breaker=False
+    )
+    rig = driver.rig(ScriptedProvider([down(), filtered, down()]), **settings(1))
+    fail(rig)
+    rig.clock.advance(100.0)
+    assert fail(rig).failure_code is ProviderFailureCode.CONTENT_FILTERED
+    assert breaker_of(rig).state("p") is BreakerState.CLOSED
+    assert [event["reason_code"] for event in rig.attributes_of("request.refused")] == ["content_filter"]
+    quiet = rig.tramapy.derive(event_observers=[])
+    rig.tramapy = quiet
+    fail(rig)
 
 
 @pytest.mark.parametrize("probe", ["reopen", "release"])

@@ -135,6 +135,7 @@ def made() -> dict[str, list[RuntimeEvent]]:
         ),
         "content_unscanned": [reporting.content_unscanned(BASE, "file_id")],
         "response_refused": [reporting.response_refused(BASE, "refusal")],
+        "request_refused": [reporting.request_refused(BASE, "content_filter")],
         "usage_unavailable": [reporting.usage_unavailable(BASE, MODEL)],
         "budget_limit_exceeded": each(
             reporting.budget_limit_exceeded,

@@ -160,6 +160,10 @@ def _response_refused(attributes: Attributes) -> EventLine:
     return EventLine("│ ⊘", f"the model refuses: {attributes['reason_code']}", "yellow")
 
 
+def _request_refused(attributes: Attributes) -> EventLine:
+    return EventLine("│ ⊘", f"the provider refuses the request: {attributes['reason_code']}", "yellow")
+
+
 def _usage_unavailable(attributes: Attributes) -> EventLine:
     return EventLine("│ Σ", f"{attributes['provider_id']} told no token counts", "yellow")
 
@@ -202,6 +206,7 @@ _LINES: Final[Mapping[str, Callable[[Attributes], EventLine]]] = {
     catalogue.DLP_TOOL_RESULT_REJECTED.name: _tool_result_rejected,
     catalogue.CONTENT_UNSCANNED.name: _content_unscanned,
     catalogue.RESPONSE_REFUSED.name: _response_refused,
+    catalogue.REQUEST_REFUSED.name: _request_refused,
     catalogue.TOKEN_BUDGET_USAGE_UNAVAILABLE.name: _usage_unavailable,
     catalogue.TOKEN_BUDGET_SOFT_LIMIT_EXCEEDED.name: _soft_limit,
     catalogue.TOKEN_BUDGET_HARD_LIMIT_EXCEEDED.name: _hard_limit,

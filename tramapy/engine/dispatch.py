@@ -10,7 +10,13 @@ from tramapy.engine.attempt import run_attempt
 from tramapy.engine.limits import check_deadline
 from tramapy.engine.native import NativeAnswer
 from tramapy.engine.operation import Attempt, CancelReason, Operation
-from tramapy.errors import CircuitBreakerOpenError, DeadlineExceededError, ProviderError, TramapyError
+from tramapy.errors import (
+    CircuitBreakerOpenError,
+    DeadlineExceededError,
+    ProviderError,
+    ProviderFailureCode,
+    TramapyError,
+)
 from tramapy.messages import ModelResponse
 from tramapy.resilience.breaker import Permit, Rejection, Transition, counts
 from tramapy.resilience.retry import NextRoute, NextRouteReason, RetryAfter, Stop
@@ -174,6 +180,8 @@ class Dispatch:
 
     def _verdict(self, attempt: Attempt, error: BaseException, *, may_retry: bool) -> float | None:
         """Report a failure and say what follows, as `_after` does."""
+        if _is_filtered(error) and attempt.is_heard:
+            attempt.notify(reporting.request_refused(attempt.base, "content_filter"))
         if isinstance(error, CircuitBreakerOpenError) and may_retry:
             self._passed_over(attempt, error)
             return None
@@ -245,6 +253,8 @@ class Dispatch:
         breaker = self._pipeline.breaker
         if counts(error):
             self._announce(attempt, breaker.fail(permit, self._duration_s(attempt)))
+        elif _is_filtered(error):
+            self._announce(attempt, breaker.succeed(permit, self._duration_s(attempt)))
         else:
             breaker.release(permit)
 
@@ -294,3 +304,8 @@ class Dispatch:
         if rejection is not None:
             return CircuitBreakerOpenError(rejection.provider_id, rejection.retry_after_s)
         return ProviderError("No route was available", retryable=True)
+
+
+def _is_filtered(error: BaseException) -> bool:
+    """Tell whether a provider's content filter refused: a provider that judges content is well."""
+    return isinstance(error, ProviderError) and error.failure_code is ProviderFailureCode.CONTENT_FILTERED

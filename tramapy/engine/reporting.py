@@ -326,6 +326,10 @@ def response_refused(base: Base, reason_code: str) -> RuntimeEvent:
     return make_trusted_event(catalogue.RESPONSE_REFUSED, {**base, "reason_code": reason_code})
 
 
+def request_refused(base: Base, reason_code: str) -> RuntimeEvent:
+    return make_trusted_event(catalogue.REQUEST_REFUSED, {**base, "reason_code": reason_code})
+
+
 def usage_unavailable(base: Base, effective_model: str) -> RuntimeEvent:
     return make_trusted_event(
         catalogue.TOKEN_BUDGET_USAGE_UNAVAILABLE, {**base, "effective_model": effective_model}

@@ -191,6 +191,15 @@ RESPONSE_REFUSED: Final = RuntimeEventDefinition(
     is_audit_eligible=True,
     metric_name=ENGINE_EVENTS_METRIC.name,
 )
+REQUEST_REFUSED: Final = RuntimeEventDefinition(
+    name="tramai.request.refused",
+    domain=_POLICY,
+    description="The provider's content filter answered with an error; the attempt fails, the provider is well",
+    allowed=(*_WHERE, REASON_CODE),
+    required=_names(*_WHERE, REASON_CODE),
+    is_audit_eligible=True,
+    metric_name=ENGINE_EVENTS_METRIC.name,
+)
 RETRY_SCHEDULED: Final = RuntimeEventDefinition(
     name="tramai.retry.scheduled",
     domain=_ENGINE,
@@ -308,7 +317,7 @@ CATALOGUE: Final = RuntimeEventCatalogue(
     (
         *(OPERATION_STARTED, ROUTE_SELECTED, ATTEMPT_STARTED),
         *(DLP_REDACTED, DLP_INSPECTION_FAILED, DLP_TOOL_RESULT_REJECTED),
-        *(CONTENT_UNSCANNED, RESPONSE_REFUSED),
+        *(CONTENT_UNSCANNED, RESPONSE_REFUSED, REQUEST_REFUSED),
         *(RETRY_SCHEDULED, STREAMING_STARTUP_RETRY),
         *(CIRCUIT_OPENED, CIRCUIT_HALF_OPENED, CIRCUIT_CLOSED, CIRCUIT_REJECTED),
         *(

@@ -31,6 +31,7 @@ DEFAULT_LEVELS: Final[Mapping[str, str]] = MappingProxyType(
         catalogue.DLP_TOOL_RESULT_REJECTED.name: "warning",
         catalogue.CONTENT_UNSCANNED.name: "warning",
         catalogue.RESPONSE_REFUSED.name: "info",
+        catalogue.REQUEST_REFUSED.name: "warning",
         catalogue.RETRY_SCHEDULED.name: "warning",
         catalogue.STREAMING_STARTUP_RETRY.name: "warning",
         catalogue.CIRCUIT_OPENED.name: "error",
