@@ -16,12 +16,13 @@ from tramapy.bounded import (
     read_error_preview,
 )
 from tramapy.clients.codec import StreamDecoder, WireAnswer, json_bytes
-from tramapy.clients.http_call import HttpCall, PassedAnswer
+from tramapy.clients.http_call import JSON_TYPE, HttpCall, PassedAnswer, is_empty
 from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse, request_with
+from tramapy.clients.other_answer import EVENT_STREAM, OtherAnswer, is_event_stream, is_json, is_text
 from tramapy.clients.stream_usage import asking_usage
 from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, NativeSent
 from tramapy.engine.routing import BoundProvider
-from tramapy.errors import ProviderError, ProviderFailureCode
+from tramapy.errors import ConfigurationError, ProviderError, ProviderFailureCode
 from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.messages import ModelRequest
 from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of, body_of
@@ -41,7 +42,6 @@ __all__ = [
 ]
 
 _ANSWER: Final = "The provider's answer"
-_EVENT_STREAM: Final = "text/event-stream"
 
 # how long the last bytes of a finished stream may take, so that its connection can serve again
 _DRAIN_LIMIT_S: Final = 0.1
@@ -145,9 +145,14 @@ class _BaseExchange:
 
     def _answer(self, call: HttpCall, head: Head, data: bytes) -> WireAnswer:
         """Read a whole answer."""
-        if _is_event_stream(head):
-            raise invalid_answer("is a stream, where none was asked for")
-        answer = call.surface.codec.answer(_json(data))
+        codec = call.surface.codec
+        if _is_known(call) or is_json(head.content_type):
+            call.answer_type = JSON_TYPE
+            answer = codec.answer(_json(data))
+        else:
+            call.answer_type = head.content_type
+            value = _structure(data)
+            answer = OtherAnswer(data, head.content_type) if value is None else codec.answer(value)
         if call.is_strict:
             answer.is_strict = True
         return answer
@@ -205,11 +210,12 @@ class Exchange(_BaseExchange):
         timer = self._timer(request)
         response = self._open(call, body, request.timeout_s)
         head = call.head = Head.of(response)
-        if response.is_success and _passes(call, head):
+        if response.is_success and _passes(call, response, head):
             call.passed = response
             return PassedAnswer(response, is_strict=call.is_strict)
         try:
             self._require_success(response, head)
+            _require_whole(call, head)
             data = read_bounded_bytes(timer.watch(body_of(response)), self._limit_bytes, source_name=_ANSWER)
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
@@ -301,11 +307,12 @@ class AsyncExchange(_BaseExchange):
         timer = self._timer(request)
         response = await self._open(call, body, request.timeout_s)
         head = call.head = Head.of(response)
-        if response.is_success and _passes(call, head):
+        if response.is_success and _passes(call, response, head):
             call.passed = response
             return PassedAnswer(response, is_strict=call.is_strict)
         try:
             await self._require_success(response, head)
+            _require_whole(call, head)
             data = await aread_bounded_bytes(
                 timer.awatch(abody_of(response)), self._limit_bytes, source_name=_ANSWER
             )
@@ -438,20 +445,43 @@ def _own_request(
     return request_with(library, call.request, content, timeout_s)
 
 
-def _passes(call: HttpCall, head: Head) -> bool:
-    """Tell whether an answer goes to the client as it is: one without a codec that is no JSON, or none at all."""
-    is_json = "json" in head.content_type.lower()
-    return not is_json if call.wire is None else not (call.surface.is_known or is_json)
+def _is_known(call: HttpCall) -> bool:
+    """Tell whether an answer is read by a format of its own, whatever type it has."""
+    return call.wire is not None and call.surface.is_known
 
 
-def _is_event_stream(head: Head) -> bool:
-    return head.content_type.lower().startswith(_EVENT_STREAM)
+def _passes(call: HttpCall, response: HttpResponse, head: Head) -> bool:
+    """Tell whether an answer goes to the client unread: there is none, or it is neither JSON nor text."""
+    kind = head.content_type
+    if _is_known(call) or is_json(kind):
+        return False
+    if is_event_stream(kind):
+        return call.is_allowed
+    return is_empty(response) or not is_text(kind)
+
+
+def _require_whole(call: HttpCall, head: Head) -> None:
+    """Refuse a stream that nobody asked for.
+
+    Raises:
+        ProviderError: The call has a format, and it is another.
+        ConfigurationError: The stream's format is not known.
+    """
+    if not is_event_stream(head.content_type):
+        return
+    if _is_known(call):
+        raise invalid_answer("is a stream, where none was asked for")
+    name = call.surface.name
+    raise ConfigurationError(
+        f"{name} cannot be governed: it was answered with a stream of a format that is not known. Use the client "
+        f'that is not wrapped, or wrap with allow={{"{name}"}} to let it pass uninspected'
+    )
 
 
 def _may_be_event_stream(head: Head) -> bool:
     """Tell whether what was asked for as a stream may be one: servers and mocks leave its type out, or say text."""
     kind = head.content_type.lower()
-    return not kind or kind.startswith((_EVENT_STREAM, "text/plain"))
+    return not kind or kind.startswith((EVENT_STREAM, "text/plain"))
 
 
 def _json(data: bytes) -> object:
@@ -465,6 +495,15 @@ def _json(data: bytes) -> object:
     if not is_json:
         raise invalid_answer("is no JSON")
     return parsed
+
+
+def _structure(data: bytes) -> object | None:
+    """Return the JSON object or array that a body is, whatever its type says; None for anything else."""
+    try:
+        value = parse(data)
+    except (ValueError, RecursionError):
+        return None
+    return cast("object", value) if isinstance(value, (dict, list)) else None
 
 
 def _parsed(text: str) -> Mapping[str, object]:

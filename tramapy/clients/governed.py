@@ -28,6 +28,7 @@ from tramapy.clients.http_messages import (
     streamed_response,
     whole_response,
 )
+from tramapy.clients.other_answer import OtherAnswer
 from tramapy.clients.stream_usage import lacks_usage
 from tramapy.clients.surfaces import Surface, Surfaces
 from tramapy.engine.dispatch import complete
@@ -108,7 +109,13 @@ class _BaseGovernor:
             unscanned = ("answer_stream",)
         wire = None if body is None else surface.codec.request(body)
         call = HttpCall(
-            request, surface, wire, options=options, unscanned=unscanned, is_strict=settings.is_strict
+            request,
+            surface,
+            wire,
+            options=options,
+            unscanned=unscanned,
+            is_strict=settings.is_strict,
+            is_allowed=surface.name in settings.allow,
         )
         arguments: dict[str, Any] = {
             "service_interface": settings.service_interface,
@@ -162,8 +169,9 @@ class _BaseGovernor:
         return whole_response(
             self.settings.library,
             cast("Head", call.head),
-            json_bytes(wire.body),
+            wire.content if isinstance(wire, OtherAnswer) else json_bytes(wire.body),
             call.request,
+            content_type=call.answer_type.encode(),
             elapsed_s=time.perf_counter() - started_s,
         )
 

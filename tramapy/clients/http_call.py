@@ -12,7 +12,9 @@ from tramapy.engine.native import NativeRequest
 from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.messages import Message, ModelResponse
 
-__all__ = ["HttpCall", "PassedAnswer"]
+__all__ = ["JSON_TYPE", "HttpCall", "PassedAnswer", "is_empty"]
+
+JSON_TYPE: Final = "application/json"
 
 _NO_CONTENT: Final = 204
 
@@ -27,6 +29,7 @@ class HttpCall(NativeRequest):
         options: What the client gave `send` beside the request.
         unscanned: Why it cannot be inspected, beside what its body says.
         is_strict: Whether what cannot be inspected must not pass.
+        is_allowed: Whether it was allowed by name, so that what cannot be inspected passes.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class HttpCall(NativeRequest):
         options: Mapping[str, object],
         unscanned: tuple[str, ...] = (),
         is_strict: bool = False,
+        is_allowed: bool = False,
     ) -> None:
         self.request: HttpRequest = request
         self.surface: Surface = surface
@@ -46,6 +50,9 @@ class HttpCall(NativeRequest):
         self.messages: tuple[Message, ...] = () if wire is None else wire.messages
         self.unscanned: tuple[str, ...] = unscanned if wire is None else (*unscanned, *wire.unscanned)
         self.is_strict: bool = is_strict
+        self.is_allowed: bool = is_allowed
+        self.answer_type: str = JSON_TYPE
+        """The content type of what the client gets."""
         self.head: Head | None = None
         self.passed: HttpResponse | None = None
         self.adds_usage: bool = False
@@ -62,15 +69,19 @@ class HttpCall(NativeRequest):
         return NO_MODEL if self.wire is None or not self.wire.model else self.wire.model
 
 
+def is_empty(response: HttpResponse) -> bool:
+    """Tell whether a response says that it has no body."""
+    return bool(response.status_code == _NO_CONTENT or response.headers.get("content-length") == "0")
+
+
 class PassedAnswer(WireAnswer):
-    """An answer that is no JSON: it goes to the client as it comes, unread."""
+    """An answer that is neither JSON nor text: it goes to the client as it comes, unread."""
 
     def __init__(self, response: HttpResponse, *, is_strict: bool) -> None:
         self.response: HttpResponse = response
         self.is_strict: bool = is_strict
         self.responses: tuple[ModelResponse, ...] = (ModelResponse(content=""),)
-        is_empty = response.status_code == _NO_CONTENT or response.headers.get("content-length") == "0"
-        self.unscanned: tuple[str, ...] = () if is_empty else ("binary_answer",)
+        self.unscanned: tuple[str, ...] = () if is_empty(response) else ("binary_answer",)
 
     @property
     def body(self) -> object:

@@ -100,11 +100,15 @@ def whole_response(
     content_type: bytes = b"application/json",
     elapsed_s: float,
 ) -> HttpResponse:
-    """Return a response whose body is there, and still to be read, as of one that came over the wire."""
+    """Return a response whose body is there, and still to be read, as of one that came over the wire.
+
+    An empty content type is left out.
+    """
+    types = [(b"content-type", content_type)] if content_type else []
     length = str(len(content)).encode()
     response = library.Response(
         head.status,
-        headers=[*head.headers, (b"content-type", content_type), (b"content-length", length)],
+        headers=[*head.headers, *types, (b"content-length", length)],
         stream=library.ByteStream(content),
         request=request,
         extensions=head.extensions,

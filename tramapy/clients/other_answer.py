@@ -1,0 +1,93 @@
+"""What a call without a format of its own answers under another type than JSON's."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from email.message import Message as HeaderMessage
+from typing import Final
+
+from tramapy.clients.codec import WireAnswer
+from tramapy.clients.rewriting import no_place
+from tramapy.clients.text_slots import only_text_of
+from tramapy.engine.native import NativeText
+from tramapy.hooks.dlp import DlpContentLocation
+from tramapy.messages import ModelResponse
+
+__all__ = ["EVENT_STREAM", "OtherAnswer", "is_event_stream", "is_json", "is_text"]
+
+EVENT_STREAM: Final = "text/event-stream"
+
+# JSON by the line, which is no JSON as a whole and may be long
+_LINES: Final = ("jsonl", "json-seq", "ndjson", "json-lines", "jsonlines")
+
+
+def is_event_stream(content_type: str) -> bool:
+    """Tell whether a body is a stream of events."""
+    return content_type.lower().startswith(EVENT_STREAM)
+
+
+def is_json(content_type: str) -> bool:
+    """Tell whether a body is one JSON value."""
+    kind = content_type.lower()
+    return "json" in kind and not any(word in kind for word in _LINES)
+
+
+def is_text(content_type: str) -> bool:
+    """Tell whether a body may be text: also where its type was left out."""
+    kind = content_type.lower()
+    return not kind or (kind.startswith("text/") and not is_event_stream(kind))
+
+
+class OtherAnswer(WireAnswer):
+    """A text that is no JSON, or bytes that are no text: these pass uninspected, and are told of.
+
+    Args:
+        content: The body.
+        content_type: Its type, as it was said.
+    """
+
+    def __init__(self, content: bytes, content_type: str) -> None:
+        self.content: bytes = content
+        self._content_type = content_type
+        self._charset = _charset_in(content_type)
+        text = _text_in(content, self._charset)
+        self.responses: tuple[ModelResponse, ...] = (ModelResponse(),)
+        self.texts: tuple[NativeText, ...] = ()
+        if text:
+            self.texts = (NativeText(text, DlpContentLocation.MODEL_RESPONSE_CONTENT),)
+        self.unscanned: tuple[str, ...] = ("binary_answer",) if text is None else ()
+
+    @property
+    def body(self) -> object:
+        """Nothing: it is no JSON."""
+        return None
+
+    def rewritten(self, responses: Sequence[ModelResponse], texts: Sequence[str]) -> OtherAnswer:
+        """Return the answer with another text; see `NativeAnswer`."""
+        for response in responses:
+            if only_text_of(response):
+                raise no_place("a text for an answer that has none")
+        if list(texts) == [text.text for text in self.texts]:
+            return self
+        return OtherAnswer(texts[0].encode(self._charset, "replace"), self._content_type)
+
+
+def _charset_in(content_type: str) -> str:
+    header = HeaderMessage()
+    header["content-type"] = content_type
+    charset = header.get_content_charset("utf-8")
+    try:
+        codec = codecs.lookup(charset)
+        "".encode(codec.name)  # some codecs are none for text
+    except (LookupError, ValueError):
+        return "utf-8"
+    return codec.name
+
+
+def _text_in(content: bytes, charset: str) -> str | None:
+    try:
+        text = content.decode(charset)
+    except ValueError:
+        return None
+    return None if "\0" in text else text
