@@ -206,6 +206,24 @@ def test_thinking_that_comes_whole_loses_its_signature(settings: dict[str, Any])
     assert blocks == [{"type": "thinking", "thinking": "a [S]", "signature": CHANGED_SIGNATURE}]
 
 
+@pytest.mark.parametrize("settings", WAYS.values(), ids=WAYS)
+def test_the_texts_of_an_unknown_delta_go_on_from_event_to_event(settings: dict[str, Any]) -> None:
+    pieces = [delta(0, "odd_delta", words=word, n=1, more="a") for word in ("a sec", "", "ret", " b")]
+    alone = [delta(0, "other_delta", words=word) for word in ("sec", "ret")]
+    values = sse_values(run(stream([opened(0, "odd"), *pieces, *alone, closed(0)]), **settings))
+    deltas = [value["delta"] for value in values if value["type"] == "content_block_delta"]
+    for kind, whole in (("odd_delta", "a [S] b"), ("other_delta", "[S]")):
+        assert "".join(item.get("words", "") for item in deltas if item["type"] == kind) == whole
+    assert "".join(item.get("more", "") for item in deltas) == "aaaa"
+
+
+@pytest.mark.parametrize("name", ["two words", "odd_delta"])
+def test_what_is_no_word_of_a_format_makes_no_lane(name: str) -> None:
+    pieces = [{**delta(0, name), "delta": {"type": name, "odd name": "a secret"}} for _ in range(2)]
+    body = run(stream([opened(0, "odd"), *pieces, closed(0)]), dlp=HoldBack())
+    assert body.count(b"a [S]") == 2
+
+
 WORDS = st.lists(st.sampled_from(("secret", "sec", "ret", " a ", "")), max_size=5)
 
 

@@ -79,7 +79,9 @@ class Bit(NativePiece):
         tool_name: str | None = None,
         is_held: bool = False,
         is_repeat: bool = False,
+        scope: str | None = None,
     ) -> None:
+        self._scope = scope
         self.text = text
         self.location = location
         self.tool_name = tool_name
@@ -87,6 +89,10 @@ class Bit(NativePiece):
         self.is_held = is_held
         self.is_repeat = is_repeat
         self.now = text
+
+    @property
+    def scope(self) -> str | None:
+        return self._scope
 
     def write(self, text: str) -> None:
         self.now = text

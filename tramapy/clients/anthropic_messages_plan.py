@@ -5,6 +5,7 @@ A plan skips a place only where its value has the type that it should have: an o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, cast
 
@@ -24,6 +25,7 @@ __all__ = [
     "is_result",
     "is_text",
     "is_url_image",
+    "other_texts",
 ]
 
 Block: TypeAlias = Mapping[str, object]
@@ -348,9 +350,26 @@ _DELTAS: Final[Mapping[object, Plan]] = {
 }
 
 
+_is_name: Final = re.compile(r"[A-Za-z_]{1,64}\Z").match
+
+
 def _delta(value: object) -> Plan:
-    kind = cast("dict[str, object]", value).get("type")
-    return _DELTAS.get(kind) if isinstance(kind, str) else None
+    delta = cast("dict[str, object]", value)
+    kind = delta.get("type")
+    known = _DELTAS.get(kind) if isinstance(kind, str) else None
+    return known or {"type": word, **dict.fromkeys(other_texts(delta), shown)}
+
+
+def other_texts(delta: Mapping[str, object]) -> list[str]:
+    """Return the fields of a delta of an unknown kind that are text: a delta goes on with what came before."""
+    kind = delta.get("type")
+    if not isinstance(kind, str) or kind in _DELTAS or word(kind) is not SKIP:
+        return []
+    return [
+        name
+        for name, item in delta.items()
+        if name != "type" and item and isinstance(item, str) and _is_name(name)
+    ]
 
 
 def _number(value: object) -> Plan:

@@ -20,7 +20,7 @@ from tramapy.clients.anthropic_messages_events import (
     SignedEvent,
     StreamedMessage,
 )
-from tramapy.clients.anthropic_messages_plan import EVENTS
+from tramapy.clients.anthropic_messages_plan import EVENTS, other_texts
 from tramapy.clients.codec import JsonPiece, RestPiece, StreamDecoder, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.refusals import native_rejection
@@ -239,9 +239,9 @@ class MessagesStream(StreamDecoder):
 
     def _foreign_lane(self, block: OpenBlock, kind: str, name: str, index: int) -> Lane:
         """Return the lane of deltas that a block of this type should not have."""
-        lane = (kind, index)
+        lane = (kind, name, index)
         if lane not in block.lanes:
-            self._lane(kind, name, index)
+            self._message.deltas[lane] = LaneDelta(kind, name, index)
             block.lanes.append(lane)
         return lane
 
@@ -255,6 +255,13 @@ class MessagesStream(StreamDecoder):
                 taken.ends.extend(block.lanes)
         else:
             taken = MessageEvent(event, value, self._message, index)
+            kind, names = text_of(delta.get("type")) or "", other_texts(delta)
+            for name in names:
+                lane = self._foreign_lane(block, kind, name, index)
+                text = cast("str", delta[name])
+                taken.pieces.append(JsonPiece(taken, delta, name, text, _CONTENT, lane))
+            if len(names) == 1 and len(value) == 3 and len(delta) == 2:
+                taken.piece_place = (delta, names[0])
         return self._with_rest(taken, "content_block_delta")
 
     def _stop(self, event: SseEvent, value: dict[str, object]) -> Sequence[NativeEvent]:

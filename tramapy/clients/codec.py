@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, Protocol, cast
 
 from tramapy.clients.nesting import read_request
@@ -12,6 +12,7 @@ from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, Na
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import Message, ToolDefinition
+from tramapy.wire.json_values import mapping_of
 from tramapy.wire.rest import Plan, merged, rest_of
 from tramapy.wire.sse import SseEvent, sse_frame
 
@@ -130,6 +131,10 @@ class Codec(Protocol):
 _encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
+# what tells the event of one text from that of another, in any of the formats
+_SCOPE: Final = ("type", "item_id", "index", "output_index", "content_index", "summary_index")
+
+
 def dumps(value: object) -> str:
     """Write JSON as the vendors' clients do: compact, and characters as themselves."""
     return _encode(value)
@@ -221,6 +226,15 @@ class RestPiece(NativePiece):
         self.is_held: bool = False
         self.is_repeat: bool = False
 
+    @property
+    def scope(self) -> Hashable:
+        """The event's type, and what it is about."""
+        value = self._event.value
+        choices = value.get("choices")
+        natives = cast("list[object]", choices) if isinstance(choices, list) else []
+        indexes = [_id_of(mapping_of(native).get("index")) for native in natives]
+        return (*(_id_of(value.get(name)) for name in _SCOPE), *indexes)
+
     def write(self, text: str) -> None:
         """Merge another rest; pieces that write into the same objects still do.
 
@@ -229,6 +243,10 @@ class RestPiece(NativePiece):
         """
         _graft(self._event.value, merged_text(self._event.value, self._plan, text))
         self._event.is_changed = True
+
+
+def _id_of(value: object) -> str | int | None:
+    return value if isinstance(value, (str, int)) else None
 
 
 def _graft(value: object, changed: object) -> object:

@@ -118,6 +118,14 @@ class NativePiece(abc.ABC):
     is_repeat: bool
     """Whether this is the whole text of its lane once more."""
 
+    @property
+    def scope(self) -> Hashable:
+        """For JSON of which nobody knows what it is: what tells it from that of other events; None for a known text.
+
+        Strings at the same place of pieces with the same scope may be one text.
+        """
+        return None
+
     @abc.abstractmethod
     def write(self, text: str) -> None:
         """Put another text in its place; it may be empty."""

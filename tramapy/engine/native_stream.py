@@ -16,6 +16,7 @@ from tramapy.engine.native import Lane, NativeEnd, NativeEvent, NativePiece, Nat
 from tramapy.engine.native_answer import inspect_native_text, report_unscanned
 from tramapy.engine.operation import Attempt
 from tramapy.engine.restoring import restore_response, restore_text
+from tramapy.engine.split_texts import SplitTexts
 from tramapy.engine.stream_attempt import StreamAttempt, Way
 from tramapy.engine.stream_dlp import InspectedText
 from tramapy.errors import DlpInspectionError
@@ -109,7 +110,10 @@ class _LaneText:
 class NativeStreamAttempt(StreamAttempt):
     """Does what `StreamAttempt` does; what it makes ready is bytes."""
 
-    __slots__ = ("_buffer", "_is_begun", "_lanes", "_opening", "_spare", "_told", "_waiting")
+    __slots__ = (
+        *("_buffer", "_is_begun", "_lanes", "_opening"),
+        *("_spare", "_split_texts", "_told", "_waiting"),
+    )
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
@@ -122,6 +126,7 @@ class NativeStreamAttempt(StreamAttempt):
         self._buffer: list[NativeEvent] = []
         self._spare: InspectedText | None = None
         self._told: set[str] = set()
+        self._split_texts = SplitTexts()
 
     async def step(self, ready: deque[Any]) -> ModelResponse | None:
         """Take one event from the provider; append what may be released to `ready`."""
@@ -240,6 +245,9 @@ class NativeStreamAttempt(StreamAttempt):
     async def _take_whole(self, piece: NativePiece) -> None:
         place = NativeText(piece.text, piece.location, piece.tool_name)
         text = await inspect_native_text(self._attempt, place)
+        dlp = self._attempt.pipeline.dlp
+        if dlp is not None and piece.scope is not None:
+            text = await self._split_texts.inspected(self._attempt, dlp, piece, text)
         text = restore_text(self._attempt, text, place.location, place.tool_name)
         if text != piece.text:
             piece.write(text)
