@@ -43,6 +43,20 @@ def test_a_change_stays_where_it_was_made(texts: list[str], whole: str, expected
     assert split_like(texts, whole) == expected
 
 
+@pytest.mark.parametrize(
+    ("texts", "whole", "expected"),
+    [
+        (["a b", "c d", "e f"], "a b\n\nc [S]\n\ne f", ["a b", "c [S]", "e f"]),
+        (["so and so", "c d e f g"], "so and [S]\n\nc d e f g", ["so and [S]", "c d e f g"]),
+        (["long enough", "b\n\nc"], "other\n\nd\n\ne", ["other", "d\n\ne"]),
+        (["long enough", "other text"], "long\n\nenough\n\nother", ["long\n\nenough", "other"]),
+        (["a", "b"], "", ["", ""]),
+    ],
+)
+def test_a_separator_is_a_border(texts: list[str], whole: str, expected: list[str]) -> None:
+    assert split_like(texts, whole, "\n\n") == expected
+
+
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.text("ab ", max_size=40))
 def test_the_pieces_are_the_whole(texts: list[str], whole: str) -> None:
     pieces = split_like(texts, whole)

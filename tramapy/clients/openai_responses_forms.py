@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from tramapy.clients.images import address_of
-from tramapy.clients.joined import divided
 from tramapy.clients.openai_responses_items import CALL_KINDS, text_key
 from tramapy.clients.rewriting import PlacedPart, no_place, placed_calls, placed_parts, woven
+from tramapy.clients.splitting import split_like
 from tramapy.messages import ContentPart, Message, MessageRole, TextPart, ToolCall
 from tramapy.wire.json_values import mapping_of
 
@@ -158,7 +158,7 @@ def _shell_output(output: list[dict[str, object]], message: Message) -> list[dic
         if text:
             raise no_place("text in an output that had none")
         return changed
-    texts = divided([cast("str", output[position][stream]) for position, stream in places], "", text)
+    texts = split_like([cast("str", output[position][stream]) for position, stream in places], text)
     for (position, stream), part in zip(places, texts, strict=True):
         changed[position][stream] = part
     return changed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tramapy.clients.joined import divided
 from tramapy.clients.openai_responses_items import REASONING_SEPARATOR
 from tramapy.clients.rewriting import no_place
+from tramapy.clients.splitting import split_like
 from tramapy.messages import ModelResponse, TextPart
 
 __all__ = ["content_of", "reasoning_of", "refusals_of"]
@@ -28,7 +28,7 @@ def content_of(response: ModelResponse, texts: Sequence[str]) -> list[str]:
     joined = "".join(parts)
     if not texts:
         return [joined] if joined else []
-    return divided(texts, "", joined)
+    return split_like(texts, joined)
 
 
 def refusals_of(response: ModelResponse, texts: Sequence[str]) -> list[str | None]:
@@ -36,7 +36,7 @@ def refusals_of(response: ModelResponse, texts: Sequence[str]) -> list[str | Non
     refusal = response.refusal
     if refusal is None:
         return [None] * len(texts)
-    return [*divided(texts, "", refusal)] if texts else [refusal]
+    return [*split_like(texts, refusal)] if texts else [refusal]
 
 
 def reasoning_of(response: ModelResponse, texts: Sequence[str]) -> list[str]:
@@ -47,7 +47,7 @@ def reasoning_of(response: ModelResponse, texts: Sequence[str]) -> list[str]:
     """
     reasoning = response.reasoning or ""
     if texts:
-        return divided(texts, REASONING_SEPARATOR, reasoning)
+        return split_like(texts, reasoning, REASONING_SEPARATOR)
     if reasoning:
         raise no_place("reasoning in an answer without any")
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 __all__ = ["split_like"]
@@ -14,17 +15,20 @@ _CONTEXTS: Final = (24, 12, 6, 3)
 _ONE_SIDE: Final = 12
 
 
-def split_like(texts: Sequence[str], whole: str) -> list[str]:
+def split_like(texts: Sequence[str], whole: str, separator: str = "") -> list[str]:
     """Return `whole` in as many pieces as `texts`, which it was joined from before it was changed.
 
     A border between two texts is known again by what stands around it, so that a change stays in the text that
     it was made in. Where the border itself was changed, the texts on both sides become one, in the place of the
-    first. Joined, the pieces are `whole`.
+    first. Joined without a separator, the pieces are `whole`.
 
     Args:
         texts: At least one.
         whole: Their text as it is now.
+        separator: What stood between them; it is a border, where there are as many as before.
     """
+    if separator:
+        return _separated(texts, whole, separator)
     pieces = [*texts]
     first, last, start, end = 0, len(texts), 0, len(whole)
     while first < last and whole.startswith(texts[first], start):
@@ -46,6 +50,15 @@ def split_like(texts: Sequence[str], whole: str) -> list[str]:
             first, start = position, border
     pieces[first] = whole[start:end]
     return pieces
+
+
+def _separated(texts: Sequence[str], whole: str, separator: str) -> list[str]:
+    counts = [text.count(separator) + 1 for text in texts]
+    if whole.count(separator) == sum(counts) - 1:
+        between = iter(whole.split(separator))
+        return [separator.join(islice(between, count)) for count in counts]
+    *others, last = split_like([*(text + separator for text in texts[:-1]), texts[-1]], whole)
+    return [*(piece.removesuffix(separator) for piece in others), last]
 
 
 def _border(left: str, right: str, whole: str, start: int, end: int) -> int | None:
