@@ -93,6 +93,7 @@ def test_all_other_text_stands_beside() -> None:
         ("ls", DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS, "run"),
         ("{}", DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS, "old"),
         ("said", DlpContentLocation.MODEL_RESPONSE_CONTENT, None),
+        ('["hi"]', DlpContentLocation.MODEL_RESPONSE_CONTENT, None),
     ]
     assert json.loads(answer.texts[-1].text) == {
         "choices": {

@@ -349,7 +349,7 @@ def test_the_first_event_of_azure_says_nothing() -> None:
 def test_unknown_fields_are_pieces_by_themselves() -> None:
     logprobs = {"content": [{"token": "b"}]}
     (event,) = fed(chunk({**delta(notes=[{"n": "b"}]), "logprobs": logprobs}))
-    event.pieces[0].write(event.pieces[0].text.replace('"b"', '"*"'))
+    event.pieces[-1].write(event.pieces[-1].text.replace('"b"', '"*"'))
     assert values_of(event.frame())[0]["choices"] == [delta(notes=[{"n": "*"}])]
     (event,) = fed(chunk({**delta(content="a", notes=[{"n": "b"}]), "more": "c"}, other="d"))
     content, rest = event.pieces

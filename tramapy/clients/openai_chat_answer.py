@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from tramapy.clients.codec import WireAnswer, merged_text, rest_text
+from tramapy.clients.logprobs import LOGPROBS, spoken
 from tramapy.clients.message_drafts import text_response
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_calls import FUNCTION_CALL, answer_calls_plan, read_calls, written_calls
@@ -25,7 +26,7 @@ from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import NO_USAGE, FinishReason, ModelResponse
 from tramapy.wire.finish_reasons import chat_finish_reason
 from tramapy.wire.json_values import invalid_answer, mapping_of, text_of
-from tramapy.wire.rest import SKIP, Plan
+from tramapy.wire.rest import Plan
 from tramapy.wire.token_counts import chat_usage
 
 __all__ = [
@@ -76,6 +77,7 @@ class ChatAnswer(WireAnswer):
         raise_rejection(self._body)
         self._choices = choices_of(self._body)
         self._places: list[_Place] = []
+        self._probable: list[int] = []
         self._rest = ""
         self.unscanned: tuple[str, ...] = ()
         self.responses, self.texts = read_answer(self._read)
@@ -102,6 +104,12 @@ class ChatAnswer(WireAnswer):
             if text != before:
                 body = with_value_at(body, ("choices", place.choice, "message", *place.path), text)
                 changed.add(place.choice)
+        probable = slice(len(self._places), len(self._places) + len(self._probable))
+        for position, before, text in zip(
+            self._probable, before_texts[probable], texts[probable], strict=True
+        ):
+            if text != before:
+                changed.add(position)
         for position, (before_response, response) in enumerate(zip(self.responses, responses, strict=True)):
             if not _is_same(before_response, response):
                 choice = choices_of(mapping_of(body))[position]
@@ -147,6 +155,11 @@ class ChatAnswer(WireAnswer):
                 is_usual = False
             elif is_usual:
                 is_usual = _is_usual(choice, message)
+        for position, (choice, response) in enumerate(zip(self._choices, responses, strict=True)):
+            said = spoken(choice.get("logprobs"), response.content + (response.refusal or ""))
+            if said:
+                self._probable.append(position)
+                texts.append(NativeText(said, DlpContentLocation.MODEL_RESPONSE_CONTENT))
         self._rest = "" if is_usual else rest_text(self._body, _ANSWER)
         if self._rest:
             texts.append(NativeText(self._rest, DlpContentLocation.MODEL_RESPONSE_CONTENT))
@@ -260,11 +273,6 @@ def _written_choice(
     return written
 
 
-def _logprobs(value: object) -> Plan:
-    # they say the text again
-    return SKIP if isinstance(value, dict) else None
-
-
 _FILTERS: Final = by_name({"severity": word, "filtered": opaque, "detected": opaque})
 
 MESSAGE: Final[Mapping[str, Plan]] = {
@@ -284,7 +292,7 @@ CHOICE_HEAD: Final[Mapping[str, Plan]] = {
     "index": opaque,
     "finish_reason": word,
     "native_finish_reason": opaque,
-    "logprobs": _logprobs,
+    "logprobs": LOGPROBS,
     "content_filter_results": _FILTERS,
 }
 """For what every choice has, streamed or not."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, cast
 
 from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, json_bytes
+from tramapy.clients.logprobs import LogprobsPiece, spoken
 from tramapy.clients.plans import numbers
 from tramapy.engine.native import Lane
 from tramapy.hooks.dlp import DlpContentLocation
@@ -194,6 +195,12 @@ class ChoiceEvent(JsonEvent):
         """Add a piece that is released as it comes."""
         self.pieces.append(_ChoicePiece(self, owner, key, text, location, lane, choice))
 
+    def add_logprobs(self, choice: Choice, native: dict[str, object], text: str) -> None:
+        """Add what the probabilities of a text say beside it."""
+        said = spoken(native.get("logprobs"), text)
+        if said:
+            self.pieces.append(LogprobsPiece(self, said, choice.index, lambda: _drop_logprobs(native)))
+
     def add_rest(self, text: str) -> None:
         """Add what the plan does not cover."""
         self.pieces.append(
@@ -315,7 +322,7 @@ def is_usual_choice(native: Mapping[str, object], text_name: str) -> bool:
         if name == "finish_reason":
             is_covered = item is None or item in _FINISH_REASONS
         elif name == "logprobs":
-            is_covered = item is None or isinstance(item, dict)
+            is_covered = item is None
         else:
             is_covered = name == "index" and not isinstance(item, (dict, list))
         if not is_covered:

@@ -139,7 +139,10 @@ class ChoiceDecoder(StreamDecoder):
         natives = _natives(value.get("choices"))
         for native in natives:
             choice = self._choice_of(native)
+            first = len(taken.pieces)
             self.format.take(taken, choice, native)
+            if native.get("logprobs"):
+                taken.add_logprobs(choice, native, "".join(piece.text for piece in taken.pieces[first:]))
             if native.get("finish_reason") is not None:
                 is_opening = False
                 choice.finish_reason = chat_finish_reason(native["finish_reason"])

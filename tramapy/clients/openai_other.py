@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tramapy.clients.codec import StreamDecoder, WireAnswer, WireRequest, merged_text, rest_text
+from tramapy.clients.logprobs import spoken
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, choices_of, object_of
 from tramapy.clients.openai_choice_events import (
@@ -97,8 +98,11 @@ class _CompletionsAnswer(WireAnswer):
             )
             for position, choice in enumerate(self._choices)
         )
-        rest = read_answer(lambda: rest_text(self._body, _COMPLETIONS))
-        self.texts = (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),) if rest else ()
+        said = [spoken(choice.get("logprobs"), _text_in(choice)) for choice in self._choices]
+        self._probable = [position for position, text in enumerate(said) if text]
+        self._rest = read_answer(lambda: rest_text(self._body, _COMPLETIONS))
+        texts = [*filter(None, said), *([self._rest] if self._rest else [])]
+        self.texts = tuple(NativeText(text, DlpContentLocation.MODEL_RESPONSE_CONTENT) for text in texts)
 
     @property
     def body(self) -> object:
@@ -106,15 +110,22 @@ class _CompletionsAnswer(WireAnswer):
 
     def rewritten(self, responses: Sequence[ModelResponse], texts: Sequence[str]) -> WireAnswer:
         body: object = self._body
-        has_other_rest = [text.text for text in self.texts] != list(texts)
+        has_other_rest = bool(self._rest) and texts[-1] != self._rest
         if has_other_rest:
-            body = read_answer(lambda: merged_text(self._body, _COMPLETIONS, texts[0]))
+            body = read_answer(lambda: merged_text(self._body, _COMPLETIONS, texts[-1]))
+        other = {
+            position
+            for position, before, text in zip(self._probable, self.texts, texts, strict=False)
+            if before.text != text
+        }
         for position, (before, response) in enumerate(zip(self.responses, responses, strict=True)):
             text = only_text_of(response)
             is_changed = text != before.content
             if is_changed:
                 body = with_value_at(body, ("choices", position, "text"), text)
-            if (is_changed or has_other_rest) and self._choices[position].get("logprobs"):
+            if (is_changed or has_other_rest or position in other) and self._choices[position].get(
+                "logprobs"
+            ):
                 # they say the text again
                 body = with_value_at(body, ("choices", position, "logprobs"), None)
         return self if body is self._body else _CompletionsAnswer(body)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from tramapy.clients.codec import WireAnswer, merged_text, rest_text
+from tramapy.clients.logprobs import spoken
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_responses_forms import function_call, new_text
 from tramapy.clients.openai_responses_items import (
@@ -50,6 +51,7 @@ class ResponsesAnswer(WireAnswer):
     def __init__(self, body: Mapping[str, object]) -> None:
         self._body = body
         self._places: list[_Place] = []
+        self._probable: list[_Place] = []
         self._calls: list[ToolCall] = []
         self._call_positions: list[int] = []
         if body.get("output") is None and body.get("object") == _COUNT:
@@ -112,6 +114,11 @@ class ResponsesAnswer(WireAnswer):
             )
             for place in self._of("input", "mcp", "code")
         ]
+        for place in self._places:
+            said = spoken(place.slot.owner.get("logprobs"), place.slot.text)
+            if said and place.slot.field:
+                self._probable.append(place)
+                texts.append(NativeText(said, _CONTENT))
         return [*texts, NativeText(self._rest, _CONTENT)] if self._rest else texts
 
     def _of(self, *kinds: str) -> list[_Place]:
@@ -123,6 +130,10 @@ class ResponsesAnswer(WireAnswer):
         own = self._of("input", "mcp", "code")
         changes: dict[int, str | None] = {id(place): text for place, text in zip(own, texts, strict=False)}
         items: list[object] = list(output)
+        probable = zip(self._probable, self.texts[len(own) :], texts[len(own) :], strict=False)
+        for place, before, after in probable:
+            if after != before.text:
+                _drop_logprobs(items, place)
         if response is self.responses[0]:
             self._write(items, changes)
             return items
@@ -178,6 +189,14 @@ class ResponsesAnswer(WireAnswer):
             "status": "completed",
             "content": parts,
         }
+
+
+def _drop_logprobs(items: list[object], place: _Place) -> None:
+    """Put a copy of an item in its place, without the probabilities of one of its texts."""
+    item = cast("Mapping[str, object]", items[place.position])
+    parts = list(cast("list[object]", item[place.slot.field]))
+    parts[place.slot.index] = {**cast("Mapping[str, object]", parts[place.slot.index]), "logprobs": []}
+    items[place.position] = {**item, place.slot.field: parts}
 
 
 def _texts_of(places: Sequence[_Place]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 from tramapy.clients.codec import JsonEvent, JsonPiece, dumps
+from tramapy.clients.logprobs import TOKENS
 from tramapy.clients.openai_responses_items import REASONING_KINDS, call_of, response_of
 from tramapy.clients.openai_responses_plans import (
     ANNOTATION,
@@ -21,7 +22,7 @@ from tramapy.clients.rewriting import no_place, placed_calls
 from tramapy.engine.native import Lane, NativeEnd
 from tramapy.messages import ModelResponse, ToolCall
 from tramapy.wire.json_values import mapping_of, text_of
-from tramapy.wire.rest import SKIP, Plan
+from tramapy.wire.rest import Plan
 from tramapy.wire.sse import SseEvent, sse_frame
 
 __all__ = [
@@ -91,7 +92,7 @@ _EVENT: Final = known(
     "obfuscation",
 )
 _UNKNOWN: Final[Plan] = {name: plan for name, plan in _EVENT.items() if name != "type"}
-_DELTA: Final = {**_EVENT, "delta": shown, "logprobs": SKIP}
+_DELTA: Final = {**_EVENT, "delta": shown, "logprobs": TOKENS}
 _ITEM: Final = {**_EVENT, "item": output_item_plan}
 _PART: Final = {**_EVENT, "part": output_part_plan}
 _RESPONSE: Final = {**_EVENT, "response": RESPONSE}
@@ -124,7 +125,7 @@ _STATUS_EVENTS: Final = tuple(
 PLANS: Final[Mapping[str, Plan]] = {
     **dict.fromkeys(DELTAS, _DELTA),
     **{
-        name: {**_EVENT, "logprobs": SKIP, **({key: shown} if key else {})}
+        name: {**_EVENT, "logprobs": TOKENS, **({key: shown} if key else {})}
         for name, (_, _, key) in DONES.items()
     },
     **dict.fromkeys(_STATUS_EVENTS, _EVENT),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from tramapy.clients.images import is_inline
+from tramapy.clients.logprobs import TOKENS
 from tramapy.clients.openai_responses_items import PART_KINDS, TEXT_KEYS, text_key
 from tramapy.clients.plans import each, numbers, opaque, shown, word
 from tramapy.wire.json_values import mapping_of
@@ -52,7 +53,7 @@ ANNOTATION: Final = known("type", "file_id", "container_id", "index", "start_ind
 
 _PARTS: Final[Mapping[object, Plan]] = {
     "input_text": known("type", text=shown, prompt_cache_breakpoint=_BREAKPOINT),
-    "output_text": known("type", text=shown, logprobs=SKIP, annotations=each(ANNOTATION)),
+    "output_text": known("type", text=shown, logprobs=TOKENS, annotations=each(ANNOTATION)),
     "text": known("type", text=shown),
     "refusal": known("type", refusal=shown),
     "reasoning_text": known("type", text=shown),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, cast
 
 from tramapy.clients.codec import JsonPiece, RestPiece, StreamDecoder, rest_text
+from tramapy.clients.logprobs import LogprobsPiece, spoken
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_responses_events import (
     DELTAS,
@@ -280,6 +281,7 @@ class ResponsesStreamDecoder(StreamDecoder):
             self._hold(text)
             self._state.lanes.setdefault(lane)
             event.pieces.append(self._piece(TextPiece, event, lane, owner, key, text))
+            _add_logprobs(event, lane, owner, text)
 
     def _add_whole(self, event: ResponsesEvent, lane: TextLane, owner: dict[str, object], key: str) -> None:
         """Add the whole text of a lane; where no piece of it came, this is what the lane says, too."""
@@ -294,6 +296,7 @@ class ResponsesStreamDecoder(StreamDecoder):
         repeat = self._piece(TextPiece, event, lane, owner, key, text)
         repeat.is_repeat = True
         event.pieces.append(repeat)
+        _add_logprobs(event, (*lane, event.value.get("type")), owner, text)
 
     def _piece(
         self,
@@ -320,10 +323,18 @@ class ResponsesStreamDecoder(StreamDecoder):
             )
 
 
+def _add_logprobs(event: ResponsesEvent, scope: Hashable, owner: dict[str, object], text: str) -> None:
+    """Add what the probabilities of a text say beside it."""
+    said = spoken(owner.get("logprobs"), text)
+    if said:
+        event.pieces.append(LogprobsPiece(event, said, scope, lambda: owner.update(logprobs=[])))
+
+
 def _is_plain(value: Mapping[str, object]) -> bool:
     """Tell whether the event of a piece of text says nothing else."""
     return (
         value.keys() <= _PIECE_NAMES
+        and not value.get("logprobs")
         and isinstance(value.get("item_id", ""), str)
         and isinstance(value.get("sequence_number", 0), int)
         and isinstance(value.get("obfuscation", ""), str)
