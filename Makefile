@@ -87,7 +87,7 @@ test-peers-rotel:
 	.venv-peers-rotel/bin/python -m pip install --quiet --disable-pip-version-check 'rotel==0.0.1a15' opentelemetry-sdk opentelemetry-exporter-otlp-proto-http opentelemetry-exporter-otlp-proto-grpc 'anyio>=4.4'
 	.venv-peers-rotel/bin/python -W ignore -m tests.peers.rotel_collector
 
-test-peers-wrap: $(STAMP) ## wrapped clients against aimock (npm) and the vendors' own tests; PARTS=aimock for one of them
+test-peers-wrap: $(STAMP) ## wrapped clients against aimock (npm), old SDKs and the vendors' own tests; PARTS="aimock sdks" for some of them
 	$(BIN)/python -m tests.peers $(PARTS)
 
 clean:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from tests.peers import aimock, vendor_tests
+from tests.peers import aimock, sdk_versions, vendor_tests
 from tests.peers.environments import node_package
 
 _AIMOCK_VERSION = "1.43.0"
@@ -16,13 +16,15 @@ def main() -> int:
     """Run what is asked for, and return how many parts had differences that must not be."""
     suites = {suite.name or suite.vendor: suite for suite in vendor_tests.SUITES}
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=["aimock", *suites, []], default=[])
-    parts = parser.parse_args().parts or ["aimock", *suites]
+    parser.add_argument("parts", nargs="*", choices=["aimock", "sdks", *suites, []], default=[])
+    parts = parser.parse_args().parts or ["aimock", "sdks", *suites]
     failed = 0
     for part in parts:
         if part == "aimock":
             commands = node_package("aimock", "@copilotkit/aimock", _AIMOCK_VERSION)
             failed += _told(aimock.compare(commands / "llmock", commands.parent.parent / "server.log"))
+        elif part == "sdks":
+            failed += _told(sdk_versions.compare())
         else:
             failed += _told(vendor_tests.compare(suites[part]))
     sys.stdout.write(f"{len(parts) - failed} passed, {failed} failed\n")

@@ -18,15 +18,22 @@ _CONSTRAINTS: Final = ROOT / "constraints.txt"
 _PIP: Final = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
-def python_environment(name: str, packages: Sequence[str]) -> Path:
-    """Return the folder of an environment `.venv-peers-<name>` that holds packages, and tramapy as it stands here."""
+def python_environment(name: str, packages: Sequence[str], *, is_constrained: bool = True) -> Path:
+    """Return the folder of an environment `.venv-peers-<name>` that holds packages, and tramapy as it stands here.
+
+    Args:
+        name: Of the environment.
+        packages: As for pip.
+        is_constrained: Whether the versions are those that tramapy is tested with.
+    """
     folder = ROOT / f".venv-peers-{name}"
     wanted = "\n".join([*packages, _CONSTRAINTS.read_text()])
     stamp = folder / ".installed"
     if not stamp.is_file() or stamp.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        install = [*_PIP, "install", "--constraint", str(_CONSTRAINTS), "--editable", str(ROOT), *packages]
+        limits = ["--constraint", str(_CONSTRAINTS)] if is_constrained else []
+        install = [*_PIP, "install", *limits, "--editable", str(ROOT), *packages]
         subprocess.run([str(folder / "bin/python"), *install], check=True)
         stamp.write_text(wanted)
     return folder
