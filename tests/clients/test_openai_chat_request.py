@@ -103,7 +103,7 @@ def test_the_address_of_an_image_is_text_that_leaves() -> None:
 
 
 def test_files_cannot_be_inspected() -> None:
-    file = {"type": "file", "file": {"file_id": "f1", "file_data": "data:,x", "filename": "cv.pdf"}}
+    file = {"type": "file", "file": {"file_id": "f1", "file_data": "data:x/y,x", "filename": "cv.pdf"}}
     request = request_of({"role": "user", "content": [file, "odd"]})
     assert request.unscanned == ("file_data", "file_id")
     assert json.loads(request.rest) == {

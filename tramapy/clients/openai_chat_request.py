@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from tramapy.clients.codec import WireRequest, merged_text, rest_text
+from tramapy.clients.file_texts import FILE_DATA, ReadFiles, read_files
 from tramapy.clients.message_drafts import text_message
 from tramapy.clients.nesting import read_request
 from tramapy.clients.openai_calls import FUNCTION_CALL, calls_plan, read_calls, written_calls
@@ -54,13 +55,20 @@ class ChatRequest(WireRequest):
         self.tools: tuple[ToolDefinition, ...] = declared_tools(body)
         self._is_plain = False
         self.messages, self.unscanned = read_request(self._read)
+        self._files: ReadFiles | None = None
+        if FILE_DATA in self.unscanned:
+            self._files = read_request(lambda: read_files(body, "messages"))
+            if not self._files.has_others:
+                self.unscanned = tuple(reason for reason in self.unscanned if reason != FILE_DATA)
 
     def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send; see `WireRequest`."""
         body = self._body
         if rest is not None and rest != self.rest:
-            merged = read_request(lambda: merged_text(body, _REQUEST, rest))
-            body = cast("Mapping[str, object]", merged)
+            files = self._files
+            shown_body = body if files is None else files.body
+            merged = read_request(lambda: merged_text(shown_body, _REQUEST, rest))
+            body = cast("Mapping[str, object]", merged if files is None else files.written(merged))
         if not are_same(self.messages, messages):
             body = {**body, "messages": self._written(body.get("messages"), messages)}
         if model != self.model:
@@ -95,7 +103,7 @@ class ChatRequest(WireRequest):
         return tuple(shown_messages), tuple(sorted(unscanned))
 
     def _rest_text(self) -> str:
-        body = self._body
+        body = self._body if self._files is None else self._files.body
         if self._is_plain:
             # messages of role and text alone have no rest
             body = {name: value for name, value in body.items() if name != "messages"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
+from tramapy.clients.file_texts import FILE_DATA, file_data_plan
 from tramapy.clients.images import address_of, image_at, is_inline
 from tramapy.clients.plans import each, opaque, shown, word
 from tramapy.clients.rewriting import PlacedPart, placed_parts, woven
@@ -113,7 +114,7 @@ _KINDS: Final[Mapping[str, Plan]] = {
     "text": {"type": word, **_CACHE},
     "image_url": {"type": word, "image_url": {"url": _address, "detail": word}, **_CACHE},
     "input_audio": {"type": word, "input_audio": {"data": opaque, "format": opaque}, **_CACHE},
-    "file": {"type": word, "file": {"file_data": opaque, "file_id": opaque}, **_CACHE},
+    "file": {"type": word, "file": {FILE_DATA: file_data_plan, "file_id": opaque}, **_CACHE},
     "refusal": {"type": word, **_CACHE},
 }
 _PARTS: Final[Plan] = {EACH: part_plan}

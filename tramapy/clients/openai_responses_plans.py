@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
+from tramapy.clients.file_texts import plain_file_plan
 from tramapy.clients.images import is_inline
 from tramapy.clients.logprobs import TOKENS
 from tramapy.clients.openai_responses_items import PART_KINDS, TEXT_KEYS, text_key
@@ -41,12 +42,6 @@ def _address(value: object) -> Plan:
     return SKIP if value is None or (isinstance(value, str) and is_inline(value)) else None
 
 
-def _file_data(value: object) -> Plan:
-    """Plan for a file's content: what is encoded is no text that can be read."""
-    is_encoded = isinstance(value, str) and value.startswith("data:") and ";base64," in value[:200]
-    return SKIP if is_encoded else None
-
-
 _BREAKPOINT: Final = known(words=("mode",), ttl=opaque)
 ANNOTATION: Final = known("type", "file_id", "container_id", "index", "start_index", "end_index")
 """Plan for an annotation of a text: its title, address and file name are text."""
@@ -62,7 +57,7 @@ _PARTS: Final[Mapping[object, Plan]] = {
         "type", "file_id", words=("detail",), image_url=_address, prompt_cache_breakpoint=_BREAKPOINT
     ),
     "input_file": known(
-        "type", "file_id", words=("detail",), file_data=_file_data, prompt_cache_breakpoint=_BREAKPOINT
+        "type", "file_id", words=("detail",), file_data=plain_file_plan, prompt_cache_breakpoint=_BREAKPOINT
     ),
     "input_audio": known("type", input_audio=known("data", words=("format",))),
     "computer_screenshot": known("type", "file_id", words=("detail",), image_url=_address),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
 from tramapy.clients.codec import WireRequest, merged_text, rest_text
+from tramapy.clients.file_texts import FILE_DATA, ReadFiles, read_files
 from tramapy.clients.images import image_at
 from tramapy.clients.nesting import read_request
 from tramapy.clients.openai_responses_forms import items_of, rewritten_items
@@ -91,6 +92,11 @@ class ResponsesRequest(WireRequest):
         self.is_stream: bool = body.get("stream") is True
         read_request(self._read)
         self.messages: tuple[Message, ...] = tuple(self._shown)
+        self._files: ReadFiles | None = None
+        if FILE_DATA in self._reasons:
+            self._files = read_request(lambda: read_files(body, "input"))
+            if not self._files.has_others:
+                del self._reasons[FILE_DATA]
         self.unscanned: tuple[str, ...] = tuple(self._reasons)
         self.tools: tuple[ToolDefinition, ...] = tuple(_definitions(body.get("tools")))
 
@@ -98,7 +104,10 @@ class ResponsesRequest(WireRequest):
         """Return the body to send; see `WireRequest`."""
         body = self._body
         if rest is not None and rest != self.rest:
-            body = cast("Mapping[str, object]", read_request(lambda: merged_text(body, self._plan, rest)))
+            files = self._files
+            shown_body = body if files is None else files.body
+            merged = read_request(lambda: merged_text(shown_body, self._plan, rest))
+            body = cast("Mapping[str, object]", merged if files is None else files.written(merged))
         if not are_same(self.messages, messages):
             body = self._with_messages(body, messages)
         return body if model == self.model else {**body, "model": model}
@@ -122,7 +131,7 @@ class ResponsesRequest(WireRequest):
         self._plan = plan
 
     def _rest_text(self) -> str:
-        return rest_text(self._body, self._plan)
+        return rest_text(self._body if self._files is None else self._files.body, self._plan)
 
     @staticmethod
     def _lead(body: Mapping[str, object]) -> list[_Native]:

@@ -1,0 +1,133 @@
+"""Files that are sent inline: a data URL that holds text is read, inspected, and written back where it is changed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import urllib.parse
+from collections.abc import Iterable, Mapping
+from email.message import Message as HeaderMessage
+from typing import Final, NamedTuple, cast
+
+from tramapy.clients.rewriting import with_value_at
+from tramapy.wire.rest import SKIP, Plan
+
+__all__ = ["FILE_DATA", "ReadFiles", "file_data_plan", "plain_file_plan", "read_files"]
+
+FILE_DATA: Final = "file_data"
+"""The field of a file's content."""
+
+# longer ones pass like any other binary
+_LIMIT_CHARACTERS: Final = 16 * 1024 * 1024
+
+_is_text: Final = re.compile(
+    r"text/|application/(?:[a-z0-9.\-]+\+)?(?:json|xml|yaml|toml|javascript)\Z"
+).match
+
+
+class _FileText(str):
+    """What a file says, in the place of its data URL."""
+
+    __slots__ = ()
+
+
+class ReadFiles(NamedTuple):
+    """A body whose files are read.
+
+    Args:
+        body: With texts in the place of their data URLs; the given one where there are none.
+        urls: The data URLs, by the path of their place.
+        has_others: Whether there are files that are no text, or cannot be read.
+    """
+
+    body: Mapping[str, object]
+    urls: Mapping[tuple[str | int, ...], str]
+    has_others: bool
+
+    def written(self, body: object) -> object:
+        """Return a body like `self.body` with data URLs again; those of texts that changed hold the other text."""
+        for path, url in self.urls.items():
+            text = _value_at(body, path)
+            is_same = text == _value_at(self.body, path)
+            body = with_value_at(body, path, url if is_same else _url_with(url, str(text)))
+        return body
+
+
+def read_files(body: Mapping[str, object], name: str) -> ReadFiles:
+    """Read the files of a request.
+
+    Args:
+        body: It is not changed.
+        name: The field whose items may hold files: an array.
+    """
+    urls: dict[tuple[str | int, ...], str] = {}
+    has_others = False
+    read: object = body
+    left: list[tuple[tuple[str | int, ...], object]] = [((name,), body.get(name))]
+    while left:
+        path, value = left.pop()
+        items: Iterable[tuple[str | int, object]]
+        if isinstance(value, dict):
+            items = cast("dict[str | int, object]", value).items()
+        else:
+            items = enumerate(cast("list[object]", value))
+        for key, item in items:
+            if isinstance(item, (dict, list)):
+                left.append(((*path, key), cast("object", item)))
+            if key != FILE_DATA or not item:
+                continue
+            text = _text_of(item) if isinstance(item, str) else None
+            if text is None:
+                has_others = True
+            else:
+                urls[*path, key] = cast("str", item)
+                read = with_value_at(read, (*path, key), text)
+    return ReadFiles(cast("Mapping[str, object]", read), urls, has_others)
+
+
+def file_data_plan(value: object) -> Plan:
+    """Plan for a file's content: what is encoded, and was not read, is no text."""
+    return SKIP if isinstance(value, str) and not isinstance(value, _FileText) else None
+
+
+def plain_file_plan(value: object) -> Plan:
+    """Plan for a file's content that may be a text by itself, too."""
+    is_encoded = isinstance(value, str) and value.startswith("data:") and ";base64," in value[:200]
+    return SKIP if is_encoded and not isinstance(value, _FileText) else None
+
+
+def _value_at(value: object, path: tuple[str | int, ...]) -> object:
+    for step in path:
+        value = cast("dict[str | int, object]", value)[step]
+    return value
+
+
+def _text_of(url: str) -> _FileText | None:
+    """Return the text in a data URL; None where it holds none."""
+    head, comma, encoded = url.partition(",")
+    if not comma or not head.startswith("data:") or len(url) > _LIMIT_CHARACTERS:
+        return None
+    header = HeaderMessage()
+    header["content-type"] = head.removeprefix("data:").removesuffix(";base64") or "text/plain"
+    if not _is_text(header.get_content_type()):
+        return None
+    try:
+        if head.endswith(";base64"):
+            data = base64.b64decode(urllib.parse.unquote(encoded), validate=True)
+        else:
+            data = urllib.parse.unquote_to_bytes(encoded)
+        return _FileText(data.decode(header.get_content_charset("utf-8")))
+    except (binascii.Error, LookupError, ValueError):
+        return None
+
+
+def _url_with(url: str, text: str) -> str:
+    """Return a data URL of the same kind with another text."""
+    head = url.partition(",")[0]
+    header = HeaderMessage()
+    header["content-type"] = head.removeprefix("data:").removesuffix(";base64") or "text/plain"
+    data = text.encode(header.get_content_charset("utf-8"), "replace")
+    if head.endswith(";base64"):
+        return f"{head},{base64.b64encode(data).decode('ascii')}"
+    return f"{head},{urllib.parse.quote(data)}"
