@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anyio
@@ -11,7 +13,7 @@ import httpx2
 import openai
 import pytest
 
-from tests.clients.worlds import API_KEY, SDK_LEAVES_GENERATORS, Use, World, go
+from tests.clients.worlds import API_KEY, SDK_LEAVES_GENERATORS, Use, World, go, items_of, text_of
 from tramapy import wrap
 from tramapy.testing import Gate, ScriptedServer, SlowAnswer
 
@@ -178,6 +180,49 @@ def test_a_cancellation_between_two_pieces_is_one(name: str) -> None:
         gate.release()
 
     world.use([SlowAnswer(gate=gate, answer="one two three", after_events=6)], step)
+
+
+class ClosedWithin(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """A body of chat chunks; before the second one somebody closes the stream that is being read."""
+
+    def __init__(self) -> None:
+        self.stream: Any = None
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.chunk("one ")
+        self.stream.close()
+        yield self.chunk("two ")
+        yield self.chunk("three ")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.chunk("one ")
+        await self.stream.close()
+        yield self.chunk("two ")
+        yield self.chunk("three ")
+
+    def chunk(self, text: str) -> bytes:
+        choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+        return b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n"
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+def test_a_stream_that_is_closed_while_it_is_read_ends_with_that_reader(world: World) -> None:
+    body = ClosedWithin()
+
+    async def step(use: Use) -> None:
+        body.stream = stream = await go(use.create(stream=True))
+        assert text_of(await items_of(stream)) == "one "
+        assert body.is_closed
+        assert use.names[-2:] == ["attempt.cancelled", "operation.completed"]
+        assert use.observer.attributes_of("tramai.attempt.cancelled")[0]["cancel_reason"] == "closed"
+
+    world.use_stub([httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body)], step)
 
 
 def test_the_connection_serves_again_after_a_stream(world: World) -> None:

@@ -311,6 +311,8 @@ class _BaseFrames:
         self._request = request
         self._stream = None if first is None else stream
         self._first = first
+        # set by who closes it while another reads it: that one does it then
+        self._is_closing = False
 
     def __del__(self) -> None:
         stream = getattr(self, "_stream", None)
@@ -342,6 +344,9 @@ class _Frames(_BaseFrames):
             if frame is None:
                 self._stream = None
                 raise StopIteration
+            if self._is_closing:
+                self.close()
+                raise StopIteration
             return frame  # type: ignore[no-any-return]  # a cast would cost 0.1 µs a chunk
         self._stream = None
         try:
@@ -350,11 +355,16 @@ class _Frames(_BaseFrames):
             del failure
 
     def close(self) -> None:
-        """Stop the stream, wherever it stands."""
+        """Stop the stream, wherever it stands; where another thread reads it, with that one's next frame."""
         self._first = None
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            run_sync(stream.close(_reason()))
+        stream = self._stream
+        if stream is None:
+            return
+        if stream.is_being_read:
+            self._is_closing = True
+            return
+        self._stream = None
+        run_sync(stream.close(_reason()))
 
 
 class _AsyncFrames(_BaseFrames):
@@ -381,6 +391,9 @@ class _AsyncFrames(_BaseFrames):
             if frame is None:
                 self._stream = None
                 raise StopAsyncIteration
+            if self._is_closing:
+                await self.aclose()
+                raise StopAsyncIteration
             return frame  # type: ignore[no-any-return]  # a cast would cost 0.1 µs a chunk
         self._stream = None
         try:
@@ -389,11 +402,16 @@ class _AsyncFrames(_BaseFrames):
             del failure
 
     async def aclose(self) -> None:
-        """Stop the stream, wherever it stands."""
+        """Stop the stream, wherever it stands; where another task reads it, with that one's next frame."""
         self._first = None
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            await stream.close(_reason())
+        stream = self._stream
+        if stream is None:
+            return
+        if stream.is_being_read:
+            self._is_closing = True
+            return
+        self._stream = None
+        await stream.close(_reason())
 
 
 def governed_client(source: HttpClient, library: HttpLibrary, governor: Governor) -> Any:

@@ -47,6 +47,11 @@ class EngineStream:
         # since when the consumer has the turn: its time is no time of the operation's
         self._paused_at_s: float | None = operation.started_s
 
+    @property
+    def is_being_read(self) -> bool:
+        """Whether another task or thread reads it, or closes it, at this moment."""
+        return self._turn.locked()
+
     async def next_chunk(self) -> Any:
         """Return the next released piece, or None at the end: a `Chunk`, or bytes of a native stream.
 
