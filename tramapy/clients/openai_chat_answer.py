@@ -155,15 +155,19 @@ class ChatAnswer(WireAnswer):
                 is_usual = False
             elif is_usual:
                 is_usual = _is_usual(choice, message)
+        if not is_usual:
+            self._read_logprobs(responses, texts)
+        self._rest = "" if is_usual else rest_text(self._body, _ANSWER)
+        if self._rest:
+            texts.append(NativeText(self._rest, DlpContentLocation.MODEL_RESPONSE_CONTENT))
+        return tuple(responses), tuple(texts)
+
+    def _read_logprobs(self, responses: Sequence[ModelResponse], texts: list[NativeText]) -> None:
         for position, (choice, response) in enumerate(zip(self._choices, responses, strict=True)):
             said = spoken(choice.get("logprobs"), response.content + (response.refusal or ""))
             if said:
                 self._probable.append(position)
                 texts.append(NativeText(said, DlpContentLocation.MODEL_RESPONSE_CONTENT))
-        self._rest = "" if is_usual else rest_text(self._body, _ANSWER)
-        if self._rest:
-            texts.append(NativeText(self._rest, DlpContentLocation.MODEL_RESPONSE_CONTENT))
-        return tuple(responses), tuple(texts)
 
     def _read_texts(
         self, position: int, message: Mapping[str, object], reasoning: str | None, texts: list[NativeText]
