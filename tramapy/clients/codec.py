@@ -180,7 +180,7 @@ def merged_text(value: object, plan: Plan, rest: str) -> object:
 class JsonPiece(NativePiece):
     """A text in an object of an event."""
 
-    __slots__ = ("_event", "_key", "_owner", "is_held", "is_repeat", "lane", "location", "text", "tool_name")
+    __slots__ = ("_event", "is_held", "is_repeat", "key", "lane", "location", "owner", "text", "tool_name")
 
     def __init__(
         self,
@@ -196,8 +196,8 @@ class JsonPiece(NativePiece):
         is_repeat: bool = False,
     ) -> None:
         self._event = event
-        self._owner = owner
-        self._key = key
+        self.owner: dict[str, object] = owner
+        self.key: str = key
         self.text: str = text
         self.location: DlpContentLocation = location
         self.lane: Lane | None = lane
@@ -207,7 +207,7 @@ class JsonPiece(NativePiece):
 
     def write(self, text: str) -> None:
         """Put another text in its place."""
-        self._owner[self._key] = text
+        self.owner[self.key] = text
         self._event.is_changed = True
 
 

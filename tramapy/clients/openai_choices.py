@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
+from tramapy.clients.alike import AlikeEvents
 from tramapy.clients.codec import StreamDecoder, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_choice_events import (
@@ -50,12 +51,17 @@ class ChoiceDecoder(StreamDecoder):
         self._choices: dict[int, Choice] = {}
         self._usage: TokenUsage = NO_USAGE
         self._held: ChoiceEvent | None = None
+        self._alike = AlikeEvents()
 
     def feed(self, event: SseEvent) -> Sequence[NativeEvent]:
         """Take an event; see `StreamDecoder`."""
         if self.is_ended:
             return ()
         self._count(event)
+        if self._held is None:
+            alike = self._alike.read(event)
+            if alike is not None:
+                return (alike,)
         if event.data.startswith(_END_MARK):
             self.is_ended: bool = True
             return (*self._let_go(), _ChoiceEnd(self, event, None))
@@ -65,7 +71,10 @@ class ChoiceDecoder(StreamDecoder):
             self.head = value
         parts = _parts_of(value)
         if len(parts) == 1:
-            return self._follow(self._take(event, value))
+            whole = self._take(event, value)
+            if not _has_logprobs(value):
+                self._alike.learn(whole, event)
+            return self._follow(whole)
         taken = [self._take(event, part) for part in parts]
         for part in taken:
             part.is_changed = True
@@ -213,6 +222,11 @@ def _parts_of(value: dict[str, object]) -> list[dict[str, object]]:
 
 def _may_open(delta: Mapping[str, object]) -> bool:
     return bool(delta.get("tool_calls") or delta.get("function_call"))
+
+
+def _has_logprobs(value: Mapping[str, object]) -> bool:
+    """Tell whether there are probabilities, which go where a text is changed."""
+    return any(native.get("logprobs") for native in _natives(value.get("choices")))
 
 
 def _natives(choices: object) -> list[dict[str, object]]:

@@ -246,8 +246,8 @@ class TextPiece(JsonPiece):
 
     def write(self, text: str) -> None:
         """Put another text in its place."""
-        if text != self._owner[self._key] and self._owner.get("logprobs"):
-            self._owner["logprobs"] = []
+        if text != self.owner[self.key] and self.owner.get("logprobs"):
+            self.owner["logprobs"] = []
         super().write(text)
 
 
