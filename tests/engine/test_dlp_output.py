@@ -273,8 +273,11 @@ def test_rt80_tool_call_arguments_are_inspected(driver: Driver) -> None:
     call = ToolCall(id="c1", name="lookup", arguments_json='{"q": "secret"}')
     rig = driver.rig([ModelResponse(tool_calls=[call])], dlp=dlp)
     assert rig.complete().tool_calls[0].arguments_json == '{"q": "[S]"}'
-    assert dlp.seen == [(DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS, '{"q": "secret"}')]
-    assert dlp.contexts[0].tool_name == "lookup"
+    location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
+    assert dlp.seen == [(location, "lookup"), (location, '{"q": "secret"}')], (
+        "the name, which nobody declared, and them"
+    )
+    assert [context.tool_name for context in dlp.contexts] == [None, "lookup"]
 
 
 def test_the_context_names_operation_provider_and_route(driver: Driver) -> None:
@@ -415,7 +418,7 @@ def test_the_end_of_an_attempt_tells_how_long_dlp_took(driver: Driver) -> None:
         rig.complete()
     rig.stream()
     plain, streamed = (event["dlp_micros"] for event in rig.attributes_of("attempt.completed"))
-    assert (plain, streamed) == (4000, 2000)
+    assert (plain, streamed) == (6000, 2000), "content, the name of a tool that nobody declared, arguments"
     assert rig.attributes_of("attempt.failed")[0]["dlp_micros"] == 2000, "the provider's words are a text too"
 
 
