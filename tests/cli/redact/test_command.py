@@ -83,6 +83,22 @@ def test_a_field_that_no_record_has_is_a_fault() -> None:
     assert run_on(b"", "--jsonl", "--field", "txt").exit_code == 0
 
 
+def test_nothing_is_written_where_a_slip_names_no_field() -> None:
+    write("a.jsonl", '{"text": "ann@example.com"}\n')
+    outcome = run("redact", "--jsonl", "--field", "txt", "a.jsonl")
+    assert outcome.exit_code == 2
+    assert outcome.output == ""
+    assert outcome.errors == (
+        "a.jsonl: no record has txt, and nothing was written. Check the names given with --field.\n"
+    )
+
+
+def test_records_before_the_first_with_a_field_are_written_too() -> None:
+    write("a.jsonl", '\n{"id": 1}\n{"text": "ann@example.com"}\n{"id": 2}\n')
+    outcome = run("redact", "--jsonl", "--field", "text", "a.jsonl")
+    assert outcome == Outcome(0, '\n{"id": 1}\n{"text": "[REDACTED:email]"}\n{"id": 2}\n', "")
+
+
 def test_a_directory_is_redacted_into_another() -> None:
     write("in/a.txt")
     write("in/b/c.txt", "clean\n")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -25,6 +27,8 @@ WHOLE_LENGTH: Final = 1024 * 1024
 LONGEST_HELD: Final = 16 * 1024 * 1024
 """So many characters may a rule leave undecided, so that memory stays bounded."""
 _BOM: Final = "\ufeff"
+_IN_MEMORY_BYTES: Final = 8 * 1024 * 1024
+_PIECE_LENGTH: Final = 64 * 1024
 
 Advance = Callable[[int], None]
 """Hear that so many more bytes were read."""
@@ -174,7 +178,10 @@ def _report(task: RedactTask, settings: RedactSettings, sink: Sink, source: _Sou
     with contextlib.closing(sink):
         if settings.is_jsonl:
             records = RecordRedactor(interceptor, settings.fields)
-            for line in read_lines(source.read_line):
+            lines = read_lines(source.read_line)
+            if settings.fields:
+                _write_once_found(records, lines, sink, settings.fields)
+            for line in lines:
                 sink.write(records.redact(line))
             sink.end(records.redactions)
             return FileReport(
@@ -188,6 +195,29 @@ def _report(task: RedactTask, settings: RedactSettings, sink: Sink, source: _Sou
         )
         sink.end(redactions)
         return FileReport(name=task.name, redactions=redactions)
+
+
+def _write_once_found(
+    records: RecordRedactor, lines: Iterable[bytes], sink: Sink, fields: Iterable[FieldPath]
+) -> None:
+    """Write records up to the first with one of the fields; none where there is no such record.
+
+    Raises:
+        InputError: No record has a field: a slip in its name must not let anything out.
+    """
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", newline="") as held:
+        for line in lines:
+            held.write(records.redact(line))
+            if records.found_fields:
+                break
+        if records.record_count and not records.found_fields:
+            named = " or ".join(".".join(path) for path in fields)
+            raise InputError(
+                f"no record has {named}, and nothing was written. Check the names given with --field."
+            )
+        held.seek(0)
+        for piece in iter(partial(held.read, _PIECE_LENGTH), ""):
+            sink.write(piece)
 
 
 def _redact_text(
