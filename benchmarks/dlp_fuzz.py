@@ -18,7 +18,6 @@ from benchmarks.dlp_texts import HOSTILE, PLANTED, clean
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.finders import load_re2
 from tramapy.dlp.folding import FoldedPieces, fold
-from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.packs import ALL
 from tramapy.dlp.view import View
@@ -468,13 +467,9 @@ def _check_claims(text: str) -> str | None:
 
 
 def _pack_rules() -> tuple[PackRule, ...]:
-    engine = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")._engine if not _RULES else None
-    if isinstance(engine, OnePass):
-        _RULES.extend(engine.packed)
-    return tuple(_RULES)
+    return tuple(rule for pack in ALL for rule in pack.rules if isinstance(rule, PackRule))
 
 
-_RULES: list[PackRule] = []
 _OVER_LINES = frozenset({"private_key"})
 _BEHIND_WORDS = frozenset({"us_ssn", "us_itin", "phone", "mac", "command_password"})
 _GLUED = re.compile(r"\[REDACTED:\w+\](?:[^\s\"',;)}\]]|[,;)]\w)|[^\s\"'({\[]\[REDACTED:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
 import json
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.packs import ALL, encoded, pii
 from tramapy.dlp.view import View
+from tramapy.hooks.dlp import DlpRedaction
 
 DLP = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
 RULES = [rule for pack in (*ALL, encoded) for rule in pack.rules]
@@ -90,7 +92,7 @@ TAKEN = {
     "aws_access_key": ["AKI" + "AIOSFODNN7EXAMPLE", "ASI" + "AIOSFODNN7EXAMPLE"],
     "github_token": [fake(("gho", "_"), 36), fake(("github", "_pat_"), 60)],
     "gitlab_token": [fake(("glpat", "-"), 20), fake(("glrt", "-"), 20)],
-    "slack_token": [fake(("xox", "p-12345-"), 24), fake(("xapp", "-1-A0-"), 30)],
+    "slack_token": [fake(("xox", "p-12345-"), 24), fake(("xox", "b-"), 10), fake(("xapp", "-1-A0-"), 30)],
     "stripe_key": [fake(("rk", "_live_"), 24), fake(("wh", "sec_"), 32)],
     "anthropic_key": [fake(("sk", "-ant-api03-"), 40)],
     "openai_key": [fake(("sk", "-svcacct-"), 40), fake(("sk", "-or-v1-"), 40), fake(("sk", "-"), 48)],
@@ -339,3 +341,45 @@ def test_a_query_name_that_only_ends_like_a_key_is_none(backend: Backend) -> Non
     text = "https://x.example/?no_auth=aB3dE5fG7hJ9kL"
     dlp = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
     assert inspect(dlp, text).sanitized_text == text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("2001:db8::8a2e:370:7334", "fe80::1ff:fe23:4567:890a", "1:2:3:4:5:6:7:8", "2001:db8:1:2:3:4:5::"),
+        *("::2001:db8:1:2:3:4:5", "::ffff:192.0.2.33", "64:ff9b::192.0.2.33", "1:2:3:4:5:6:192.0.2.33"),
+        *(
+            "1:2:3:4:5:6:7",
+            "1:2:3:4:5:6:7:8:9",
+            "1:2:3:4::5:6:7:8",
+            "2001:db8::1::2",
+            "12345::abcde",
+            "2001:::db8",
+        ),
+        *(
+            "0000:0000::0000",
+            "0:0:0:0:0:0:0:1",
+            "::0000:0001",
+            "00001::2",
+            "::ffff:192.0.2.256",
+            "::192.0.2.033",
+        ),
+        *("12:30:45", "2001:db8:1:2:3:4:5:192.0.2.33", "abcde::", "0001::0000", "1:12345:3:4:5:6:7:8"),
+    ],
+)
+def test_an_address_is_what_the_standard_library_takes_for_one(address: str) -> None:
+    try:
+        parsed = ipaddress.IPv6Address(address)
+    except ValueError:
+        is_one = False
+    else:
+        is_one = int(parsed) > 1
+    taken = inspect(DLP["stdlib"], address).redactions
+    assert (DlpRedaction("ipv6", 1) in taken) == is_one
+
+
+def test_a_long_token_in_json_is_dropped_as_it_comes() -> None:
+    text = json.dumps({"note": fake(("sk", "-ant-"), 320) * 20, "count": 1})
+    whole = inspect(DLP["stdlib"], text)
+    assert json.loads(whole.sanitized_text) == {"note": "[REDACTED:anthropic_key]", "count": 1}
+    assert streamed(DLP["stdlib"], [text[place : place + 100] for place in range(0, len(text), 100)]) == whole

@@ -42,6 +42,7 @@ TAKEN = [
 
 HARMLESS = [
     "curl --user ann:$PASS https://x; curl -u user:password https://x",
+    "curl x\n -u ann:hunter2 -u ann:hunter3",
     "git push -u origin:main1",
     "mysql -u root -p db; mysql -h h -P 3306; mkdir -p a1b2/c && mysql",
     "docker run -p 8080:80 x; docker login -u ann --password-stdin; ls -a foo12345",

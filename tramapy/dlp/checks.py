@@ -86,13 +86,14 @@ _LETTERS = {code: str(code - ord("A") + 10) for code in range(ord("A"), ord("Z")
 
 def is_card(digits: str) -> bool:
     """Tell whether digits are a card number: issuer, length and checksum (Luhn, US patent 2,950,048)."""
+    length = len(digits)
     encoded = digits.encode("ascii", "replace")
     total = sum(encoded[-1::-2]) + sum(encoded[-2::-2].translate(_DOUBLED))
-    if (total - len(encoded) * _NOUGHT) % 10:
+    if (total - length * _NOUGHT) % 10:
         return False
     for first, lengths in _ISSUERS_BY_DIGIT.get(digits[:1], ()):
-        if len(digits) in lengths and first.match(digits):
-            return len(set(digits)) > 1
+        if length in lengths and first.match(digits):
+            return digits.strip(digits[0]) != ""
     return False
 
 
@@ -129,6 +130,7 @@ _NO_VALUE = re.compile(
     r"|redacted|hidden|masked)\Z",
     re.IGNORECASE,
 )
+_LONGEST_NO_VALUE = len("passphrase")
 _REFERENCE = re.compile(
     r"(?:os|process|env|ENV|self|this|config|settings|secrets?|vault|var|vars|data|args|opts|options|request|req|ctx|System)\b"
     r"[.\[(:]|[A-Za-z_][\w.]*\(|[A-Za-z_]\w*\[|\w+(?:\.\w+)+\Z(?<=[A-Za-z_])|&\w+\Z"
@@ -139,9 +141,10 @@ _WORDS = re.compile(r"[A-Za-z]+(?:[-_ .'/][A-Za-z]+)*[.!?]*\Z")
 
 def is_placeholder(value: str) -> bool:
     """Tell whether a value only stands for one: a template, a word for nothing, one character repeated."""
-    if _TEMPLATE.match(value) or _NO_VALUE.match(value):
+    if _TEMPLATE.match(value) or (len(value) <= _LONGEST_NO_VALUE and _NO_VALUE.match(value)):
         return True
-    letters = _NOT_ALNUM.sub("", value[:_HEAD_LENGTH])
+    head = value[:_HEAD_LENGTH]
+    letters = head if head.isalnum() and head.isascii() else _NOT_ALNUM.sub("", head)
     return len(set(letters)) <= (2 if len(letters) > _SHORT_VALUE else 1)
 
 
@@ -180,7 +183,11 @@ _SHORTEST_SCRAMBLED = 16
 def is_password(value: str) -> bool:
     """Tell whether the value of a password's name is a password, not a reference or a template."""
     head = value[:_HEAD_LENGTH]
-    return len(head) >= SHORTEST_PASSWORD and not _REFERENCE.match(head) and not is_placeholder(head)
+    return len(head) >= SHORTEST_PASSWORD and not _is_reference(head) and not is_placeholder(head)
+
+
+def _is_reference(value: str) -> bool:
+    return not value.isalnum() and _REFERENCE.match(value) is not None
 
 
 def is_secret(value: str) -> bool:
@@ -189,7 +196,7 @@ def is_secret(value: str) -> bool:
     # The cheapest test first: in a hostile text this runs for every name.
     if len(head) < SHORTEST_SECRET or not is_mixed(head):
         return False
-    return not (_REFERENCE.match(head) or _NUMBER.match(head) or is_placeholder(head))
+    return not (_is_reference(head) or _NUMBER.match(head) or is_placeholder(head))
 
 
 def is_basic_credential(value: str) -> bool:

@@ -28,9 +28,12 @@ class Claim(NamedTuple):
 
 def united(claims: Iterable[Claim]) -> list[Claim]:
     """Unite claims that overlap; nothing that any of them covers is left out."""
+    ordered = sorted(claims)
+    if len(ordered) < 2:
+        return ordered
     result: list[Claim] = []
     end = 0
-    for claim in sorted(claims):
+    for claim in ordered:
         start, minus_end, _, _ = claim
         if not result or start >= end:
             result.append(claim)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tramapy.dlp.claims import Claim
 from tramapy.dlp.finders import Re2
-from tramapy.dlp.pack_rule import PackRule, Search
+from tramapy.dlp.hints import SHORT_LENGTH, Hints, Stretch
+from tramapy.dlp.pack_rule import Gate, PackRule, Search, WithinGate
 from tramapy.dlp.view import View
 
 __all__ = ["PackDetector"]
 
-_BEFORE = 16
-"""How far before a hint a search may begin to look."""
-_BEHIND = 192
-"""How far behind the start of a hint another one, which it hides, may reach."""
-_FEW_HINTS = 8
-_BYTES_A_HINT = 128
-"""Where hints stand closer than that, reading all of the text costs less."""
 _LOOK_BACK = 64
 """How far before the start a word may stand that a search begins with."""
-_SHORT = 128
-"""Up to this length asking RE2 first does not pay."""
+_BEHIND = 192
+"""How far behind a stretch what begins in it may reach, at most, but for matches without a longest length."""
 
 
 class PackDetector:
@@ -37,48 +31,48 @@ class PackDetector:
 
     def __init__(self, rules: Sequence[PackRule], re2: Re2 | None) -> None:
         self.rules: tuple[PackRule, ...] = tuple(rules)
-        self._searches = tuple(
-            _Search(rule.search, not rule.is_checked, rank) for rank, rule in enumerate(self.rules)
+        self._hinted = tuple(
+            _Search(rule.hinted or rule.search, not rule.is_checked, rank)
+            for rank, rule in enumerate(self.rules)
         )
-        gates = dict.fromkeys(rule.gate for rule in self.rules)
-        self._gated = tuple(
-            (
-                gate,
-                tuple(
-                    search
-                    for rule, search in zip(self.rules, self._searches, strict=True)
-                    if rule.gate == gate
-                ),
-            )
-            for gate in gates
-        )
-        self._hints = None if re2 is None or not self.rules else _Hints(self.rules, re2)
+        """How to search where a hint stands."""
+        self._gated = _gated(self.rules)
+        self._hints = None if re2 is None or not self.rules else Hints(self.rules, re2)
 
     def claims(self, text: str, start: int = 0) -> list[Claim]:
         """Return the claims that begin at or after `start`; what stands before it is context only."""
         found: list[Claim] = []
         begin = max(start - _LOOK_BACK, 0)
-        windows = None
-        if self._hints is not None and len(text) - start >= _SHORT:
-            windows = self._hints.windows(text, begin)
-        if windows is None:
+        if self._hints is None:
             view = View(text, begin, len(text))
-            for gate, searches in self._gated:
-                if gate(view):
-                    _run(searches, view, found)
+            for wider, inside in self._gated:
+                if wider(view):
+                    for gate, searches in inside:
+                        if gate is wider or gate(view):
+                            _run(searches, view, found)
+        elif len(text) - begin <= SHORT_LENGTH:
+            ranks = self._hints.ranks(text, begin, len(text))
+            if ranks:
+                _run([self._hinted[rank] for rank in ranks], View(text, begin, len(text)), found)
         else:
-            ends = [0] * len(self.rules)
-            for window in windows:
-                # What begins well inside of a match without a longest length ends with it: to read that again in
-                # each window would be quadratic.
-                inside = window.end + _BEHIND
-                ranks = [rank for rank in window.ranks if ends[rank] < inside]
-                view = View(text, window.start, window.end)
-                before = len(found)
-                _run([self._searches[rank] for rank in ranks], view, found)
-                for claim in found[before:]:
-                    ends[claim.rank] = max(ends[claim.rank], claim.end)
+            self._look(self._hints.stretches(text, begin), text, found)
         return [claim for claim in found if claim.start >= start] if start else found
+
+    def _look(self, stretches: Iterable[Stretch], text: str, found: list[Claim]) -> None:
+        ends: dict[int, int] = {}
+        for start, end, ranks in stretches:
+            view = View(text, start, end)
+            # What begins well inside of a match without a longest length ends with it: to read that again in
+            # each stretch would be quadratic.
+            inside = end + _BEHIND
+            for rank in ranks:
+                if ends and ends.get(rank, 0) >= inside:
+                    continue
+                search, is_guess, _ = self._hinted[rank]
+                for first, last in search(view):
+                    found.append(Claim(first, -last, is_guess, rank))
+                    if last > inside:
+                        ends[rank] = max(ends.get(rank, 0), last)
 
 
 class _Search(NamedTuple):
@@ -89,83 +83,24 @@ class _Search(NamedTuple):
     rank: int
 
 
+_Gated: TypeAlias = tuple[tuple[Gate, tuple[tuple[Gate, tuple[_Search, ...]], ...]], ...]
+
+
+def _gated(rules: Iterable[PackRule]) -> _Gated:
+    """Return searches by their gates, and these by the wider gates around them; a gate on its own is its own."""
+    by_gate: dict[Gate, dict[Gate, list[_Search]]] = {}
+    for rank, rule in enumerate(rules):
+        gate = rule.gate
+        wider, narrower = (gate.wider, gate.narrower) if isinstance(gate, WithinGate) else (gate, gate)
+        search = _Search(rule.search, not rule.is_checked, rank)
+        by_gate.setdefault(wider, {}).setdefault(narrower, []).append(search)
+    return tuple(
+        (wider, tuple((gate, tuple(searches)) for gate, searches in inside.items()))
+        for wider, inside in by_gate.items()
+    )
+
+
 def _run(searches: Iterable[_Search], view: View, found: list[Claim]) -> None:
     for search, is_guess, rank in searches:
         for start, end in search(view):
             found.append(Claim(start, -end, is_guess, rank))
-
-
-class _Window(NamedTuple):
-    """A stretch of the text, and the rules whose hints stand in it."""
-
-    start: int
-    end: int
-    ranks: Sequence[int]
-
-
-class _Hints:
-    """Finds where in a text which rules must look, with RE2, over the bytes of the text.
-
-    A search for all hints at once hides one that begins inside of another; so a window reaches further, and a
-    set says which hints stand in it.
-    """
-
-    def __init__(self, rules: Sequence[PackRule], re2: Re2) -> None:
-        options = re2.Options()
-        options.log_errors = False
-        options.max_mem = 64 << 20
-        options.encoding = re2.Options.Encoding.LATIN1
-        hints = [rule.hint.encode("latin-1") for rule in rules]
-        self._any = re2.compile(b"|".join(b"(?:%b)" % hint for hint in dict.fromkeys(hints)), options)
-        self._set = re2.Set.SearchSet(options)
-        for hint in hints:
-            self._set.Add(hint)
-        self._set.Compile()
-
-    def windows(self, text: str, begin: int) -> list[_Window] | None:
-        """Return windows in order; they do not overlap. None where hints are too many for windows to pay."""
-        part = text[begin:] if begin else text
-        encoded = part.encode("utf-8", "surrogatepass")
-        places = _Places(encoded, begin, is_ascii=len(encoded) == len(part))
-        found: list[_Window] = []
-        first = last = -1
-        allowance = _FEW_HINTS + len(encoded) // _BYTES_A_HINT
-        for match in self._any.finditer(encoded):
-            start, end = match.span()
-            if last < 0 or start - _BEFORE > last:
-                if last >= 0:
-                    found.append(self._window(encoded, first, last, places))
-                first = max(start - _BEFORE, 0)
-            last = max(start + _BEHIND, end)  # the next one begins behind the end of this one
-            allowance -= 1
-            if allowance < 0:
-                return None
-        if last >= 0:
-            found.append(self._window(encoded, first, min(last, len(encoded)), places))
-        return found
-
-    def _window(self, encoded: bytes, first: int, last: int, places: _Places) -> _Window:
-        ranks = self._set.Match(encoded[first:last]) or ()
-        return _Window(places.character(first), places.character(last), sorted(ranks))
-
-
-class _Places:
-    """Turns rising places in UTF-8 into places in the text; one inside of a character into the one before it."""
-
-    def __init__(self, encoded: bytes, begin: int, *, is_ascii: bool) -> None:
-        self._encoded = encoded
-        self._is_ascii = is_ascii
-        self._byte = 0
-        self._character = begin
-        self._begin = begin
-
-    def character(self, byte: int) -> int:
-        if self._is_ascii:
-            return self._begin + byte
-        part = self._encoded[self._byte : byte]
-        self._character += len(part.translate(None, _CONTINUATIONS))
-        self._byte = byte
-        return self._character
-
-
-_CONTINUATIONS = bytes(range(0x80, 0xC0))

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["PLAIN", "Folded", "FoldedPieces", "fold"]
+__all__ = ["PLAIN", "Folded", "FoldedPieces", "fold", "is_plain"]
 
 _DIGIT_ZEROS = (
     "660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 "
@@ -123,10 +123,15 @@ class Folded:
         return self._starts[start], self._ends[end - 1]
 
 
+def is_plain(text: str) -> bool:
+    """Tell at little cost whether a text is sure to have nothing to fold."""
+    return text.isascii() and "\\" not in text and "%" not in text and "\x1b" not in text
+
+
 def fold(text: str) -> Folded:
     """Fold a whole text; one that has nothing to fold costs next to nothing."""
     if text.isascii():
-        if "\\" not in text and "%" not in text and "\x1b" not in text:
+        if is_plain(text):
             return Folded(text)
         found: set[str] | frozenset[str] = set()
     else:

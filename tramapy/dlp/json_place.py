@@ -34,13 +34,16 @@ class JsonPlace:
 
     def read(self, text: str) -> None:
         """Read on."""
+        if not self.is_left_alone(text) and self._is_json:
+            self._read(text)
+
+    def is_left_alone(self, text: str) -> bool:
+        """Tell whether it is known, with a text that comes next, that this is no JSON."""
         if self._is_json is None:
             first = _NOT_BLANK.search(text)
-            if first is None:
-                return
-            self._is_json = first.group() in "{["
-        if self._is_json:
-            self._read(text)
+            if first is not None:
+                self._is_json = first.group() in "{["
+        return self._is_json is False
 
     def fit(self, replacement: str, matched: str) -> str:
         """Return a replacement as it must be written here: a number becomes a string, and nothing empty."""

@@ -9,7 +9,7 @@ from tramapy.dlp.claims import Claim, united
 from tramapy.dlp.conditions import Allowed, Conditions, applies, find_spans
 from tramapy.dlp.detector import PackDetector
 from tramapy.dlp.finders import Re2
-from tramapy.dlp.folding import Folded, fold
+from tramapy.dlp.folding import Folded, fold, is_plain
 from tramapy.dlp.matcher import Matcher
 from tramapy.dlp.operators import DlpAction, Operators
 from tramapy.dlp.pack_rule import PackRule
@@ -67,16 +67,16 @@ class OnePass:
 
     def inspect(self, context: DlpContext, text: str) -> DlpResult:
         """Return a whole text, redacted."""
-        applying = self.applying(context)
-        folded = fold(text)
-        claims = self.detector.claims(folded.text)
-        if claims and not folded.is_aligned:
+        folded = None if is_plain(text) else fold(text)
+        claims = self.detector.claims(text if folded is None else folded.text)
+        if not claims and not self.matchers:
+            return DlpResult(text)
+        if folded is not None and not folded.is_aligned:
             claims = [_original(claim, folded) for claim in claims]
+        applying = self.applying(context)
         for rank, matcher in enumerate(self.matchers, len(self.packed)):
             if rank in applying:
                 claims += self.claims_of(rank, matcher, text)
-        if not claims:
-            return DlpResult(text)
         cuts = united(self.kept(claims, applying, text, 0))
         if not cuts:
             return DlpResult(text)

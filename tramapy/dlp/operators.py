@@ -64,10 +64,13 @@ class Operators:
             DlpInspectionError: The action is to block, or the replacement would show what it replaces.
         """
         action = rule.action
-        if action is DlpAction.PLACEHOLDER:
-            return _placeholder(rule, matched, vault, value)
         if action is DlpAction.REDACT:
-            replacement = _marker(rule, matched)
+            replacement = rule.replacement
+            if matched.casefold() not in replacement.casefold():
+                return replacement
+            replacement = _other_marker(rule, matched)
+        elif action is DlpAction.PLACEHOLDER:
+            return _placeholder(rule, matched, vault, value)
         elif action is DlpAction.MASK:
             replacement = _masked(matched)
         elif action is DlpAction.HASH:
@@ -92,10 +95,10 @@ _OTHER_MARKERS = ("[REDACTED]", "*****")
 _OTHER_KINDS = ("value", "text")
 
 
-def _marker(rule: DlpRule, matched: str) -> str:
-    """Return the rule's replacement; where a pack's marker would show the match, such as its `word`, another one."""
+def _other_marker(rule: DlpRule, matched: str) -> str:
+    """Return what takes the place of a pack's marker that would show the match, such as its `word`."""
     shown = matched.casefold()
-    if rule.replacement != f"[REDACTED:{rule.id}]" or shown not in rule.replacement.casefold():
+    if rule.replacement != f"[REDACTED:{rule.id}]":
         return rule.replacement
     return next((marker for marker in _OTHER_MARKERS if shown not in marker.casefold()), rule.replacement)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -19,6 +19,7 @@ __all__ = [
     "Gate",
     "PackRule",
     "Search",
+    "WithinGate",
     "always",
     "cut_at",
     "either_case",
@@ -42,8 +43,8 @@ class Cut(NamedTuple):
     end: int
 
 
-Search: TypeAlias = Callable[[View], Iterable[Cut]]
-"""Find every cut of a rule in a view; each depends on its neighbourhood only."""
+Search: TypeAlias = Callable[[View], Iterable[tuple[int, int]]]
+"""Find every cut of a rule in a view; each depends on its neighbourhood only. Where it is hot, a span will do."""
 
 Gate: TypeAlias = Callable[[View], bool]
 """Tell at little cost whether a search can find anything in a view. Rules with the same gate ask it once."""
@@ -61,10 +62,11 @@ class PackRule(DlpRule):
         source: Where its form is documented.
         search: Finds its cuts in a folded text.
         gate: Tells whether to search at all; `holds`, `holds_shape` and `always` give equal gates as one object.
-        hint: In RE2's syntax, over the bytes of the folded text, ASCII only: something that stands where the
-            search would look, at most some dozens of bytes long.
+        hint: In RE2's syntax, over the folded text in Latin-1, with `?` for all other characters; ASCII only:
+            something that stands where the search would look, at most some dozens of characters long.
         held: In our dialect: everything that may still become a match. A stream holds it back.
         body: What a match that has no longest length goes on with; None where there is one.
+        hinted: Finds the same as `search`, at less cost where a hint is known to stand; None where that is the same.
         is_checked: Whether a form or a checksum makes the match certain; such a rule names what it overlaps.
     """
 
@@ -75,11 +77,29 @@ class PackRule(DlpRule):
     hint: str
     held: str
     body: re.Pattern[str] | None = None
+    hinted: Search | None = None
     is_checked: bool = True
     enabled_for: Collection[DlpContentType] = frozenset(DlpContentType)
 
     def __repr__(self) -> str:
         return f"PackRule(id={self.id!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class WithinGate:
+    """A gate that only some of the views pass that pass a wider one, which other rules have, too.
+
+    Args:
+        wider: Where it does not let pass, the narrower one is not asked.
+        narrower: Decides.
+    """
+
+    wider: Gate
+    narrower: Gate
+
+    def __call__(self, view: View) -> bool:
+        """Tell whether both let pass."""
+        return self.wider(view) and self.narrower(view)
 
 
 def always(_view: View) -> bool:
@@ -118,10 +138,12 @@ def literals(starts: Iterable[str], pattern: re.Pattern[str], check: Check | Non
     """Match a pattern at each place of some literals; its group `cut` is cut, else all of it."""
     listed = tuple(starts)
 
-    def search(view: View) -> Iterator[Cut]:
+    def search(view: View) -> Sequence[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
         for literal in listed:
             for place in view.places_of(literal):
-                yield from cut_at(view.text, pattern, place, check)
+                found += cut_at(view.text, pattern, place, check)
+        return found
 
     return search
 
@@ -130,10 +152,12 @@ def words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None =
     """Match a pattern at each place of some words, whatever their case."""
     listed = tuple(word.encode() for word in starts)
 
-    def search(view: View) -> Iterator[Cut]:
+    def search(view: View) -> Sequence[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
         for word in listed:
             for place in view.places_of_word(word):
-                yield from cut_at(view.text, pattern, place, check)
+                found += cut_at(view.text, pattern, place, check)
+        return found
 
     return search
 
@@ -152,13 +176,13 @@ def has_context(text: str, start: int, listed: re.Pattern[str]) -> bool:
     return listed.search(text, max(start - CONTEXT_LENGTH, 0), start) is not None
 
 
-def cut_at(text: str, pattern: re.Pattern[str], place: int, check: Check | None) -> Sequence[Cut]:
+def cut_at(text: str, pattern: re.Pattern[str], place: int, check: Check | None) -> Sequence[tuple[int, int]]:
     """Match a pattern at a place; its group `cut` is cut, else all of it."""
     match = pattern.match(text, place)
     if match is None:
         return ()
-    group = pattern.groupindex.get("cut", 0)
-    return (Cut(*match.span(group)),) if check is None or check(match.group(group)) else ()
+    group = "cut" if pattern.groups else 0
+    return (match.span(group),) if check is None or check(match.group(group)) else ()
 
 
 def either_case(word: str) -> str:

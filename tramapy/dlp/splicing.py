@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from tramapy.dlp.claims import Claim
@@ -11,6 +12,8 @@ from tramapy.dlp.rules import DlpRule
 from tramapy.hooks.dlp import DlpRedaction, PlaceholderVault
 
 __all__ = ["CONTINUES", "Splicer"]
+
+_redaction = functools.lru_cache(maxsize=1_024)(DlpRedaction)
 
 CONTINUES = -1
 """The rank of a cut that goes on with the one before it, whose replacement is out already."""
@@ -40,7 +43,7 @@ class Splicer:
     def redactions(self) -> tuple[DlpRedaction, ...]:
         """What was replaced so far, in the order of the rules."""
         return tuple(
-            DlpRedaction(self._rules[rank].id, count) for rank, count in sorted(self._counts.items())
+            [_redaction(self._rules[rank].id, count) for rank, count in sorted(self._counts.items())]
         )
 
     def splice(self, text: str, cuts: Iterable[Claim], start: int = 0) -> str:
@@ -56,10 +59,22 @@ class Splicer:
         """
         pieces: list[str] = []
         done = 0
+        if self._json.is_left_alone(text):
+            counts = self._counts
+            replacement = self._operators.replacement
+            for first, minus_last, _, rank in cuts:
+                pieces.append(text[done : first - start])
+                done = -minus_last - start
+                if rank != CONTINUES:
+                    counts[rank] = counts.get(rank, 0) + 1
+                    matched = text[first - start : done]
+                    pieces.append(replacement(self._rules[rank], matched, self._vault, matched))
+            pieces.append(text[done:])
+            return "".join(pieces)
         for cut in cuts:
             first, last = cut.start - start, cut.end - start
             pieces.append(self._kept(text[done:first]))
-            pieces.append(self._replaced(cut.rank, text[first:last]))
+            pieces.append(self._fitted(cut.rank, text[first:last]))
             done = last
         pieces.append(self._kept(text[done:] if done else text))
         return "".join(pieces)
@@ -68,7 +83,7 @@ class Splicer:
         self._json.read(text)
         return text
 
-    def _replaced(self, rank: int, matched: str) -> str:
+    def _fitted(self, rank: int, matched: str) -> str:
         if rank == CONTINUES:
             self._json.read(matched)
             return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
-from typing import AnyStr, NamedTuple, TypeVar, cast
+from typing import AnyStr, NamedTuple, TypeVar
 
 __all__ = ["CONTEXT_LENGTH", "LEFT_LENGTH", "DigitRun", "View"]
 
@@ -28,13 +28,12 @@ for _byte in range(256):
         _SHAPES[_byte] = ord(".")
 _SHAPE_OF = bytes(_SHAPES)
 _RUN_OF = bytes(ord("a") if chr(byte) in _TOKEN_CHARACTERS else ord(" ") for byte in range(256))
-_LONG_RUN = b"a" * 16
+_LONG_RUN = b"a" * 15
 _FEWEST_DIGITS = 9
 _LONG_NUMBER = b"0" * _FEWEST_DIGITS
 _ZEROS = re.compile(rb"0*")
 # The single byte in front lets the standard library skip to it: as quick as two searches for a shape.
-_GROUPS = re.compile(rb"0(?<=000)(?=(-{1,3}|\.)00)")
-_FOUR_DIGITS = b"0000"
+_GROUPS = re.compile(rb"0(?<=000)(?=(?:-{1,3}|\.)00(00)|-{1,2}00-{1,2}0000|\.00\.0000)")
 
 _Found = TypeVar("_Found")
 
@@ -47,7 +46,7 @@ class DigitRun(NamedTuple):
 
 
 class DigitGroups(NamedTuple):
-    """Where three digits stand with a blank, dash or dot behind them and at least two more digits behind that."""
+    """Where three digits stand with a blank, dash or dot behind them, and then four, or two and four, more."""
 
     before_four: Sequence[int]
     before_two: Sequence[int]
@@ -117,7 +116,7 @@ class View:
         if self._digit_runs is None:
             runs: list[DigitRun] = []
             shape = self.shape
-            place = shape.find(_LONG_NUMBER) if shape.rfind(_LONG_NUMBER) >= 0 else -1
+            place = shape.find(_LONG_NUMBER)
             while place >= 0:
                 end = place + len(_ZEROS.match(shape, place).group())  # type: ignore[union-attr]  # matches anything
                 runs.append(DigitRun(self.start + place, end - place))
@@ -127,14 +126,15 @@ class View:
 
     @property
     def digit_groups(self) -> DigitGroups:
-        """Where digits stand in groups: of four digits or more, and of two or three."""
+        """Where digits stand in groups: before one of four digits, and as those of a social security number do."""
         if self._digit_groups is None:
             fours: list[int] = []
             twos: list[int] = []
-            shape, start = self.shape, self.start
-            for match in _GROUPS.finditer(shape):
-                group = fours if shape.startswith(_FOUR_DIGITS, match.end(1)) else twos
-                group.append(start + match.end() - len("000"))
+            shape = self.shape
+            first = self.start - len("00")
+            if b"000-" in shape or b"000." in shape:
+                for match in _GROUPS.finditer(shape):
+                    (twos if match.lastindex is None else fours).append(first + match.start())
             self._digit_groups = DigitGroups(fours, twos)
         return self._digit_groups
 
@@ -143,12 +143,12 @@ class View:
         known = self._known.get(find)
         if known is None:
             known = self._known[find] = find(self)
-        return cast("Sequence[_Found]", known)
+        return known  # type: ignore[return-value]  # what this function found; a cast would cost as much as the rest
 
     def tokens(self, starts: re.Pattern[str]) -> Mapping[str, Sequence[int]]:
         """Return where tokens may begin, by what they begin with.
 
-        Only inside of runs of at least 16 letters, digits, `_`, `-` and `.`; always ask with the same pattern.
+        Only inside of runs of at least 15 letters, digits, `_`, `-` and `.`; always ask with the same pattern.
         """
         if self._tokens is None:
             self._tokens = self._find_tokens(starts)

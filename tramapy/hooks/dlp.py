@@ -170,7 +170,11 @@ class DlpResult:
         if redactions == ():
             _set_redactions(self, ())
             return
-        found = listed("DlpResult.redactions", redactions, "give DlpRedaction values")
+        found = (
+            tuple(redactions)
+            if isinstance(redactions, tuple | list)
+            else listed("DlpResult.redactions", redactions, "give DlpRedaction values")
+        )
         for redaction in found:
             if not isinstance(redaction, DlpRedaction):
                 raise TypeError(f"DlpResult.redactions takes DlpRedaction, not {type(redaction).__name__}")
@@ -385,6 +389,8 @@ class ToolResultFilteringSettings:
 
 def check_rule_id(rule_id: str) -> str:
     """Return `rule_id`, or raise `ValueError` in words that never repeat it: it may hold what it matched."""
+    if type(rule_id) is str and _RULE_ID.match(rule_id) is not None:
+        return rule_id
     if not isinstance(rule_id, str):
         raise TypeError(f"a DLP rule id is a str, not {type(rule_id).__name__}")
     if not rule_id.strip():

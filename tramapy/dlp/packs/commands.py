@@ -19,60 +19,81 @@ _OF_USER = (
     r"|[!#-&(-9;=?-_a-{}~]{1,64}:(?P<u>[^\s\"'`<>|;&]{1,256}))"
 )
 _USER_HINT = r"[\"']?[!-9;-~]{1,64}:"
-_LOGIN = "(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane) (?:registry )?login"
-_SQL = "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|mariadb-admin"
+_LOGINS = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oras", "crane")
+_SQL = "(?:ysql(?:dump|admin|import)?|ariadb(?:-dump|-admin)?)"
 _FAR = 300
-_NEAR = 64
-_LONGEST_COMMAND = 32
+_NEAR = 65
+_LONGEST_COMMAND = 24
+_FREE = "(?<![0-9A-Za-z_-])"
+
+
+class _Command(NamedTuple):
+    """A command that takes a password.
+
+    Args:
+        last_word: Its last word, with a blank behind it. The literal in front lets the standard library skip to it.
+        reach: How far behind that the option may stand.
+        line_end: What must not stand in between.
+        hint: The command, for RE2, and what may stand in between; nothing where the option says enough.
+    """
+
+    last_word: re.Pattern[str]
+    reach: int
+    line_end: re.Pattern[str]
+    hint: str
+
+
+def _near(last_word: str, hint: str) -> _Command:
+    return _Command(
+        re.compile(last_word + "(?= )"), _NEAR, re.compile(r"[^ -~]"), rf"(?:{hint})(?: [ -~]{{0,64}})?"
+    )
+
+
+def _one_of(*commands: str) -> str:
+    """Return what tells, behind one of some commands, that it stands on its own."""
+    return "(?:" + "|".join(f"(?<={_FREE}{command})" for command in commands) + ")"
+
+
+_CURL = _Command(re.compile(f"curl{_one_of('curl')}(?= )"), _FAR, re.compile(r"(?<!\\)\n|[^ -~\n]"), "")
+_MYSQL = _near(f"m{_one_of('m')}{_SQL}", f"m{_SQL}")
+_SSHPASS = _near(f"sshpass{_one_of('sshpass')}", "sshpass")
+_REDIS = _near(f"redis-cli{_one_of('redis-cli')}", "redis-cli")
+_LOGIN = _near(
+    "login" + _one_of(*(f"{name} {word}login" for name in _LOGINS for word in ("", "registry "))),
+    rf"(?:{'|'.join(_LOGINS)}) (?:registry )?login",
+)
 
 
 class _Option(NamedTuple):
     """An option of a command that takes a password.
 
     Args:
-        start: How it begins.
-        before: The command and what may stand between.
-        reach: How far before the option that may begin.
+        command: The command.
         pattern: The option and its value.
         hint: What stands where it is, for RE2.
     """
 
-    start: str
-    before: re.Pattern[str]
-    reach: int
+    command: _Command
     pattern: re.Pattern[str]
     hint: str
 
 
-def _far(start: str, blank: str) -> _Option:
+def _of_user(start: str) -> _Option:
     """Make an option of curl, which may stand far behind the command; a user's name tells it."""
-    return _Option(
-        start,
-        re.compile(rf"(?:\A|[^0-9A-Za-z_-])curl(?: (?:\\\n|[ -~]){{0,{_FAR}}})?\Z"),
-        _FAR,
-        re.compile(rf"{start}{blank}{_OF_USER}"),
-        rf"{start}{blank}{_USER_HINT}",
-    )
+    return _Option(_CURL, re.compile(start + _OF_USER), start + _USER_HINT)
 
 
-def _near(start: str, command: str, blank: str) -> _Option:
-    between = rf"(?: [ -~]{{0,{_NEAR}}})?"
-    return _Option(
-        start,
-        re.compile(rf"(?:\A|[^0-9A-Za-z_-])(?:{command}){between}\Z"),
-        _NEAR + _LONGEST_COMMAND,
-        re.compile(rf"{start}{blank}{_VALUE}"),
-        rf"(?:{command}){between}{start}",
-    )
+def _option(start: str, blank: str, command: _Command) -> _Option:
+    return _Option(command, re.compile(start + blank + _VALUE), command.hint + start)
 
 
 _OPTIONS = (
-    _far(" -u", "[ =]?"),
-    _far(" --user", "[ =]"),
-    _near(" -p", _SQL, ""),
-    _near(" -p", "sshpass", " ?"),
-    _near(" -p", _LOGIN, "[ =]"),
-    _near(" -a", "redis-cli", " "),
+    _of_user(" -u[ =]?"),
+    _of_user(" --user[ =]"),
+    _option(" -p", "", _MYSQL),
+    _option(" -p", " ?", _SSHPASS),
+    _option(" -p", "[ =]", _LOGIN),
+    _option(" -a", " ", _REDIS),
 )
 # The literal in front lets the standard library skip to it.
 _OPTION = re.compile(r"-(?<= -)(?:[pua]|-user)")
@@ -89,13 +110,15 @@ _holds_identified = holds_word("identified")
 
 
 def _holds_command(view: View) -> bool:
-    return ("-" in view.part and _OPTION.search(view.part) is not None) or _holds_identified(view)
+    part = view.part
+    return (part.rfind(" -") >= 0 and _OPTION.search(part) is not None) or _holds_identified(view)
 
 
 def _passwords(view: View) -> Iterator[Cut]:
     text = view.text
+    readers: dict[_Command, _Reader] = {}
     for found in view.matches(_OPTION, len(" -u")):
-        yield from _argument(text, found.start() - len(" "))
+        yield from _argument(view, found.start() - len(" "), readers)
     for place in view.places_of_word(b"identified"):
         match = _IDENTIFIED.match(text, place)
         # In a sentence, what something is identified by is a word.
@@ -105,12 +128,44 @@ def _passwords(view: View) -> Iterator[Cut]:
             yield from _password(match)
 
 
-def _argument(text: str, place: int) -> Iterator[Cut]:
-    for option in _OPTIONS:
-        match = option.pattern.match(text, place)
-        if match is not None and option.before.search(text, max(place - option.reach, 0), place) is not None:
-            yield from _password(match)
-            return
+def _argument(view: View, place: int, readers: dict[_Command, _Reader]) -> Iterator[Cut]:
+    for command, pattern, _ in _OPTIONS:
+        match = pattern.match(view.text, place)
+        if match is not None:
+            if command not in readers:
+                readers[command] = _Reader(command, view)
+            if readers[command].stands_before(place):
+                yield from _password(match)
+                return
+
+
+class _Reader:
+    """Tells whether a command stands before rising places; each part of the text is read once."""
+
+    __slots__ = ("_command", "_end", "_is_broken", "_line_read", "_next", "_text", "_words")
+
+    def __init__(self, command: _Command, view: View) -> None:
+        self._command = command
+        self._text = view.text
+        first = max(view.start - command.reach - _LONGEST_COMMAND, 0)
+        self._words = command.last_word.finditer(view.text, first, view.end)
+        self._next = next(self._words, None)
+        self._end = -command.reach - 1
+        self._line_read = 0
+        self._is_broken = False
+
+    def stands_before(self, place: int) -> bool:
+        """Tell whether the command stands before a place, on the same line."""
+        while self._next is not None and self._next.end() <= place:
+            self._end = self._line_read = self._next.end()
+            self._is_broken = False
+            self._next = next(self._words, None)
+        if place - self._end > self._command.reach:
+            return False
+        if not self._is_broken:
+            self._is_broken = self._command.line_end.search(self._text, self._line_read, place) is not None
+            self._line_read = place
+        return not self._is_broken
 
 
 def _password(match: re.Match[str]) -> Iterator[Cut]:

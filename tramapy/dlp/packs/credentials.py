@@ -27,7 +27,7 @@ _basic_words = words(("basic",), _BASIC, is_basic_credential)
 _auth_words = words(("auth",), _AUTH, is_basic_credential)
 
 
-def _basic(view: View) -> Iterator[Cut]:
+def _basic(view: View) -> Iterator[tuple[int, int]]:
     yield from _basic_words(view)
     yield from _auth_words(view)
 
@@ -71,7 +71,7 @@ def _holds_query(view: View) -> bool:
     return "=" in part and ("?" in part or "&" in part)
 
 
-def _url_keys(view: View) -> Iterator[Cut]:
+def _url_keys(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     for mark, pattern in zip(("?", "&"), _URL_KEY_MARKS, strict=True):
         if mark not in view.part:
@@ -111,7 +111,7 @@ _SHORTEST_UNNAMED_COOKIE = 20
 _LONGEST_COOKIES = 1_024
 
 
-def _cookies(view: View) -> Iterator[Cut]:
+def _cookies(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     done = -1
     for place in view.places_of_word(b"cookie"):
@@ -127,7 +127,7 @@ def _cookies(view: View) -> Iterator[Cut]:
         while (pair := _COOKIE.match(text, start)) is not None and start - place <= _LONGEST_COOKIES:
             start = done = pair.end()
             if _is_cookie(pair.group("name"), pair.group("cut")):
-                yield Cut(*pair.span("cut"))
+                yield pair.span("cut")
             if header.group("set") is not None:  # what follows is when and where it counts
                 break
 
@@ -191,7 +191,7 @@ RULES = (
         replacement="[REDACTED:url_password]",
         search=literals(("://",), _URL_PASSWORD, _is_url_password),
         gate=holds("@"),
-        hint=r"://[^ \n\r\t/?#:\"'<>]{0,128}:",
+        hint=r"://[^ \n\r\t/#:\"'<>]{0,128}:",
         held=r"""://[^\s/?#:"'<>]*:[^\s/"'<>]*@[^\s/"'<>]*""",
     ),
     PackRule(

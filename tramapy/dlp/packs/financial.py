@@ -26,6 +26,12 @@ _CARD = re.compile(
     rf"(?:[0-9]{{4}}(?P=wide)[0-9]{{4}}(?P=wide)[0-9]{{4}}|[0-9]{{6}}(?P=wide)[0-9]{{4,5}})(?!(?P=wide)[0-9])"
     rf")(?![0-9A-Za-z])(?![.-][0-9](?![0-9]{{3}}(?:[^0-9A-Za-z]|\Z)))(?!-[A-Za-z])"
 )
+_ASCII_DIGITS = frozenset("0123456789")
+_HINT_BREAK = r"(?:[ ./\t\n-]|\r\n|  | - )"
+_CARD_HINT = (
+    rf"(?:\A|[^0-9A-Za-z])(?:[0-9]{{13}}|[0-9]{{4}}{_HINT_BREAK}"
+    rf"(?:[0-9]{{4}}{_HINT_BREAK}(?:[0-9]{{4}}{_HINT_BREAK}[0-9]{{4}}|[0-9]{{5}})|[0-9]{{6}}{_HINT_BREAK}[0-9]{{4}}))"
+)
 _RUN_LENGTHS = range(13, 20)
 _MINUS = re.compile(r"[:,\[]\s*-\Z")
 """A negative number in JSON is no card, and could not be made a string."""
@@ -34,9 +40,14 @@ _BREAKS = b" .-\t/\r\n"
 _GROUP_OF_THREE = re.compile(r"[ \r\n-]+[0-9]{3}\Z")
 
 
-def _cards(view: View) -> Iterator[Cut]:
+def _cards(view: View) -> list[Cut]:
     text = view.text
-    for place in _card_places(view):
+    places = [
+        place - 1 for place in view.digit_groups.before_four if text[place - 1 : place] in _ASCII_DIGITS
+    ]
+    places += [start for start, length in view.digit_runs if length in _RUN_LENGTHS]
+    found: list[Cut] = []
+    for place in places:
         match = _CARD.match(text, place)
         if match is not None:
             end = _card_end(match)
@@ -44,17 +55,8 @@ def _cards(view: View) -> Iterator[Cut]:
                 text[place - 1 : place] != "-"
                 or not _MINUS.search(text, max(place - _LONGEST_INDENT, 0), place)
             ):
-                yield Cut(place, end)
-
-
-def _card_places(view: View) -> Iterator[int]:
-    text = view.text
-    for place in view.digit_groups.before_four:
-        if text[place - 1 : place].isdigit():
-            yield place - 1
-    for run in view.digit_runs:
-        if run.length in _RUN_LENGTHS:
-            yield run.start
+                found.append(Cut(place, end))
+    return found
 
 
 def _card_end(match: re.Match[str]) -> int:
@@ -80,7 +82,14 @@ _IBAN_IN_FOURS = re.compile(
     r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}(?: [0-9A-Za-z]{4}){2,7}(?: [0-9A-Za-z]{1,3})?"
 )
 _NOT_ALNUM = re.compile(r"[ \n-]+")
-_COUNTRIES = "|".join(IBAN_LENGTHS)
+_BY_LENGTH = {
+    length: "|".join(country for country, wanted in IBAN_LENGTHS.items() if wanted == length)
+    for length in sorted(set(IBAN_LENGTHS.values()))
+}
+_IBANS_HINT = "|".join(
+    rf"(?i:{countries})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{{length - len('GB82')}}}"
+    for length, countries in _BY_LENGTH.items()
+)
 _IBAN_START = re.compile(rb"0(?<=aa0)0")
 
 
@@ -88,20 +97,23 @@ def _holds_iban_start(view: View) -> bool:
     return _IBAN_START.search(view.shape) is not None
 
 
-def _ibans(view: View) -> Iterator[Cut]:
+def _ibans(view: View) -> list[tuple[int, int]]:
     text = view.text
+    before = view.start - len("GB")
+    found: list[tuple[int, int]] = []
     for start in _IBAN_START.finditer(view.shape):
-        place = view.start + start.start() - len("GB")
-        if text[place : place + 2].upper() in IBAN_LENGTHS:
-            yield from _iban(text, place)
+        place = before + start.start()
+        wanted = IBAN_LENGTHS.get(text[place : place + 2].upper())
+        if wanted is not None:
+            found += _iban(text, place, wanted)
+    return found
 
 
-def _iban(text: str, place: int) -> Iterator[Cut]:
+def _iban(text: str, place: int, wanted: int) -> Iterator[tuple[int, int]]:
     compact = _IBAN_COMPACT.match(text, place)
     if compact is not None and is_iban(compact.group().upper()):
-        yield Cut(*compact.span())
+        yield compact.span()
         return
-    wanted = IBAN_LENGTHS[text[place : place + 2].upper()]
     for pattern in (_IBAN_SPACED, _IBAN_IN_FOURS):
         spaced = pattern.match(text, place)
         if spaced is not None:
@@ -130,7 +142,7 @@ RULES = (
         replacement="[REDACTED:credit_card]",
         search=_cards,
         gate=holds_numbers,
-        hint=r"[0-9]{13}|[0-9]{4}(?:[ ./\t\n-]|\r\n|  | - )[0-9]{4,6}(?:[ ./\t\n-]|\r\n|  | - )[0-9]{4}",
+        hint=_CARD_HINT,
         held=r"(?:[0-9](?: - |  |[ ./\t\-\n]|\r\n)?){12,}",
     ),
     PackRule(
@@ -141,7 +153,7 @@ RULES = (
         replacement="[REDACTED:iban]",
         search=_ibans,
         gate=_holds_iban_start,
-        hint=rf"(?i:{_COUNTRIES})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{11}}",
+        hint=rf"(?:\A|[^0-9A-Za-z])(?:{_IBANS_HINT})",
         held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}"
         r"|[A-Za-z]{2}[0-9]{2}(?:[0-9A-Za-z]{11,}|(?: [0-9A-Za-z]{4}){2,} ?[0-9A-Za-z]{0,4})",
     ),

@@ -44,9 +44,11 @@ _IN_CELL = re.compile(
 )
 _CELL_ENDS = re.compile(r"[\"'`*_]{0,2}[ \t]{0,8}(?:[|\t\r\n]|\Z)")
 _LINE_ENDS = re.compile(r"[\"'`]?[ \t]{0,8}(?:\r?\n|\Z)")
+_BEFORE_OPTION = "store|key|user|db|api|access"
 _IN_OPTION = re.compile(
-    r"(?:\A|[\s\"'`(])--?(?:[0-9a-z]{1,20}-){0,4}(?:store|key|user|db|api|access)?\Z", re.IGNORECASE
+    rf"(?:\A|[\s\"'`(])--?(?:[0-9a-z]{{1,20}}-){{0,4}}(?:{_BEFORE_OPTION})?\Z", re.IGNORECASE
 )
+_OPTION_ENDS = frozenset("-" + "".join(word[-1] + word[-1].upper() for word in _BEFORE_OPTION.split("|")))
 _OPTION_GOES_ON = re.compile(r"[ \t]{1,4}(?:--?[A-Za-z]|\\\r?\n)")
 _LOGIN = re.compile(
     r"(?:machine[ \t\r\n]{1,12}[!-~]{1,64}|default)[ \t\r\n]{1,12}login[ \t\r\n]{1,12}[!-~]{1,40}[ \t\r\n]{1,12}\Z",
@@ -71,6 +73,8 @@ def hint_of(name: str) -> str:
         rf"|[\"']?[ \t]{{0,4}},?[ \t\r\n]{{0,24}}[\"']?(?i:value)|[\"']?[ \t]{{0,4}}>)"
         rf"|[<-](?i:store|key|user|db|api)?(?i:{name}|key)[ \t\r\n]|<[0-9A-Za-z_.:-]{{1,40}}(?i:{name})[ \t\r\n]"
         rf"|(?i:{name})[ \t]{{1,12}}'"
+        # What is as long as that is a value whatever stands around it.
+        rf"|(?i:{name})[0-9A-Za-z_.-]{{0,40}}[ \t\r\n]{{1,12}}[^\s\"'`;,&<>(){{}}\[\]|]{{48}}"
         rf"|(?i:login)[ \t\r\n]{{1,12}}[!-~]{{1,40}}[ \t\r\n]{{1,12}}(?i:{name})[ \t\r\n]"
     )
 
@@ -110,13 +114,16 @@ def is_joined(
         return _is_apart(value)
     if match.group("rest"):
         return False
-    if _IN_OPTION.search(text, before, place) is not None:
+    # What stands before most names is neither: that is told at little cost.
+    if text[place - 1 : place] in _OPTION_ENDS and _IN_OPTION.search(text, before, place) is not None:
         return _is_argument(text, value, behind, quoted)
     if not is_password:
         return False
     if quoted == "s":
         return match.group()[0].isupper() or _is_apart(value)
-    return quoted is None and _LOGIN.search(text, before, place) is not None
+    if quoted is not None or "login" not in [word.lower() for word in text[before:place].split()[-2:-1]]:
+        return False
+    return _LOGIN.search(text, before, place) is not None
 
 
 def _is_content(value: str, *, is_own: bool) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tramapy.dlp.pack_rule import Cut, PackRule
+from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -42,15 +42,15 @@ _STARTS = ("-----BEGIN ", "---- BEGIN SSH2 ", "Private-Lines: ")
 
 def _holds_block(view: View) -> bool:
     find = view.part.rfind
-    return find("-----BEGIN ") >= 0 or find("---- BEGIN SSH2 ") >= 0 or find("Private-Lines: ") >= 0
+    return find("BEGIN ") >= 0 or find("Private-Lines: ") >= 0
 
 
-def _blocks(view: View) -> Iterator[Cut]:
+def _blocks(view: View) -> Iterator[tuple[int, int]]:
     for start in _STARTS:
         for place in view.places_of(start):
             match = _PEM.match(view.text, place)
             if match is not None:
-                yield Cut(*match.span())
+                yield match.span()
 
 
 RULES = (

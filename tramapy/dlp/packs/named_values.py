@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from tramapy.dlp.checks import SHORTEST_PASSWORD, SHORTEST_SECRET, is_mixed, is_password, is_secret
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
@@ -35,6 +34,8 @@ _VALUE = (
 )
 _BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
 _LONGEST_NAME = 64
+_WORD = re.compile(r"[0-9A-Za-z_.-]{0,2048}")
+_CLOSE = 12
 _KEYS = ("api", "access", "account", "private", "auth", "encryption", "signing", "client", "license")
 _SECRET_NAMES = (
     "secret",
@@ -75,7 +76,8 @@ _ENDS = ".,!?:"
 _LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
 _OPENED = re.compile(r"[^(\[]+[(\[][^()\[\]]+\Z")
 _CONTINUED = ("(", "[", "&")
-_WITH_MARKS = re.compile(_MARKED + "{1,257}")
+_MOST_MARKED = 2_048
+_WITH_MARKS = re.compile(rf"{_MARKED}{{0,{_MOST_MARKED}}}")
 _NEXT_FIELD = re.compile(r"&(?:amp;)?[0-9A-Za-z_.\[\]%-]{0,40}=|&&|&\Z")
 _CALLED = re.compile(r"[A-Za-z_$&*][\w.$:>*-]*\Z")
 _WITHOUT_BRACKETS = {ord(bracket): "!" for bracket in "()[]"}
@@ -90,12 +92,24 @@ class _NamedValues:
         self._pattern = _NAMED[kind]
         self._is_password = kind == "password"
 
-    def __call__(self, view: View) -> Iterator[Cut]:
+    def __call__(self, view: View) -> list[Cut]:
         text = view.text
+        found: list[Cut] = []
         for name in self._roots:
+            places = view.places_of_word(name)
+            if not places:
+                continue
             run = Run(_BARE, text)
-            done = -1
-            for place in view.places_of_word(name):
+            marked = Run(_WITH_MARKS, text, _MOST_MARKED, _HEAD_LENGTH)
+            word = Run(_WORD, text, _MOST_MARKED, _LONGEST_NAME)
+            done = last = -1
+            for place in places:
+                # Names of names, on and on, have no value but behind the last ones.
+                if place - last < _CLOSE:
+                    word.reach(place)
+                    if word.end - place > _LONGEST_NAME:
+                        continue
+                last = place
                 # A name well inside of a bare value can only have the end of that value as its own.
                 if place + _LONGEST_NAME < done or (
                     not self._is_password and place + _LONGEST_NAME < run.dull_end
@@ -103,13 +117,16 @@ class _NamedValues:
                     continue
                 match = self._pattern.match(text, place)
                 if match is not None and not is_in_marker(text, place):
-                    for cut in self._value(match, run):
-                        yield cut
+                    cut = self._value(match, run, marked)
+                    if cut is not None:
+                        found.append(cut)
                         done = max(done, cut.end if match.lastgroup == "u" else -1)
+        return found
 
-    def _value(self, match: re.Match[str], run: Run) -> Iterator[Cut]:
-        if match.group("rest") and _ENDS_IN_ANOTHER_KIND.match(match.group("rest")):
-            return
+    def _value(self, match: re.Match[str], run: Run, marked: Run) -> Cut | None:
+        rest: str = match.group("rest")
+        if rest and _ENDS_IN_ANOTHER_KIND.match(rest):
+            return None
         text = match.string
         kind = match.lastgroup or "u"
         quoted = None if kind == "u" else kind
@@ -119,41 +136,41 @@ class _NamedValues:
             run.reach(start)
             behind, end = run.end, run.kept_end
             if run.end - start < _HEAD_LENGTH and text.startswith(_CONTINUED, run.end):
-                end = _end_with_marks(text, start, run.end)
+                marked.reach(start)
+                end = _end_with_marks(text, start, run.end, marked.end)
                 behind = max(behind, end)
         value = text[start : min(end, start + _HEAD_LENGTH)]
         if quoted is None and end > run.end:  # no call
             value = value.translate(_WITHOUT_BRACKETS)
         if not value or not (self._is_password_of(match, value) if self._is_password else is_secret(value)):
-            return
+            return None
         if match.group("sep") is not None:
             if self._is_password and not _is_word(match, value, quoted):
-                return
+                return None
         elif end - start < _HEAD_LENGTH and not is_joined(
             match, value, behind, quoted, is_password=self._is_password
         ):
-            return
-        yield Cut(start, end)
+            return None
+        return Cut(start, end)
 
     def _is_password_of(self, match: re.Match[str], value: str) -> bool:
         if not is_password(value):
             return False
-        if _SHORT_NAME.match(match.group()):  # also a verb, a ticket and a mark
+        if _SHORT_NAME.match(match.string, match.start()):  # also a verb, a ticket and a mark
             return len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
         return True
 
 
-def _end_with_marks(text: str, start: int, mark_at: int) -> int:
+def _end_with_marks(text: str, start: int, mark_at: int, last: int) -> int:
     """Return where a value ends that may hold the bracket or ampersand that it goes on with; its start for a call."""
-    match = _WITH_MARKS.match(text, start)
-    if match is None or match.end() - start >= _HEAD_LENGTH:
+    if last - start >= _HEAD_LENGTH:
         return start
-    value = match.group()
+    value = text[start:last]
     if text[mark_at] == "&":
         following = _NEXT_FIELD.search(value, mark_at - start)
         if following is not None:
             value = value[: following.start()]
-    elif _CALLED.match(text, start, mark_at) and not _is_open(text, value, match.end()):
+    elif _CALLED.match(text, start, mark_at) and not _is_open(text, value, last):
         return start
     for closing, opening in _PAIRS:
         if value.endswith(closing) and value.count(opening) < value.count(closing):
@@ -169,7 +186,7 @@ def _is_open(text: str, value: str, end: int) -> bool:
 def _is_word(match: re.Match[str], value: str, quoted: str | None) -> bool:
     """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
     separator: str = match.group("sep")
-    if _SHORT_NAME.match(match.group()):
+    if _SHORT_NAME.match(match.string, match.start()):
         return not separator[0].isspace()
     is_prose = "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
     return not (is_prose and _WORDS_ONLY.match(value))

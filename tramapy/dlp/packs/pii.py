@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator
 
@@ -33,7 +32,9 @@ _DOMAIN_SPACED = re.compile(
 _DOMAIN_ANY = re.compile(
     rf"(?:\w(?:[\w-]{{0,61}}\w)?\.){{1,8}}(?:xn--[0-9A-Za-z-]{{2,59}}|{_LETTER}{{2,24}})"
 )
-_QUOTED_LOCAL = re.compile(r"\"[^\s\"<>]{1,60}(?: [^\s\"<>]{1,40}){0,2}\"(?![0-9A-Za-z])")
+# Without commas and colons: else a stream would hold back JSON from one quote to the next, on and on.
+_QUOTED = r"[^\s\"<>,:]"
+_QUOTED_LOCAL = re.compile(rf"\"{_QUOTED}{{1,60}}(?: {_QUOTED}{{1,40}}){{0,2}}\"(?![0-9A-Za-z])")
 """Read from its end."""
 _SPACED_END = re.compile(rf"[{_SPACED}]")
 _USER_INFO = re.compile(r"//[^\s/?#\"'<>]*\Z")
@@ -44,7 +45,7 @@ _AT = re.compile(rf"@(?=[\w{_MARKS}][\w{_MARKS}-]{{0,62}}\.)")
 _LONGEST_USER_INFO = 256
 
 
-def _emails(view: View) -> Iterator[Cut]:
+def _emails(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     for found in _AT.finditer(text, view.start, min(view.end + _LONGEST_LABEL + 1, len(text))):
         at = found.start()
@@ -99,7 +100,8 @@ _SSN_WORDS = (
     "tax id",
 )
 _SSN_WORD = re.compile("|".join(_SSN_WORDS), re.IGNORECASE)
-_SSN_HINT = rf"[0-9]{{3}}[ \n-]\n?[0-9]{{2}}[ \n-]\n?[0-9]{{4}}|(?i:{'|'.join(_SSN_WORDS)})"
+_NINE_HINT = r"[0-9]{2}[ \n-]\n?[0-9]{2}[ \n-]\n?[0-9]{4}"
+_WORD_HINT = rf"(?i:{'|'.join(_SSN_WORDS)})"
 _NINE = 9
 _LONGEST_SSN_WORD = max(map(len, _SSN_WORDS))
 _SSN_CONTEXT = re.compile(rf"(?<!\[REDACTED:us_)(?:{'|'.join(_SSN_WORDS)})", re.IGNORECASE)
@@ -132,23 +134,23 @@ def _has_word(text: str, place: int) -> bool:
     )
 
 
-def _ssns(view: View) -> Iterator[Cut]:
+def _ssns(view: View) -> Iterator[tuple[int, int]]:
     for match in view.once(_ssn_like):
         if is_ssn(match.group()):
-            yield Cut(*match.span())
+            yield match.span()
     for match in view.once(_bare_numbers):
         if is_ssn(match.group()):
-            yield Cut(*match.span())
+            yield match.span()
 
 
-def _itins(view: View) -> Iterator[Cut]:
+def _itins(view: View) -> Iterator[tuple[int, int]]:
     for match in view.once(_ssn_like):
         number = match.group()
         if number[0] == "9" and (is_itin(number) or has_context(view.text, match.start(), _SSN_CONTEXT)):
-            yield Cut(*match.span())
+            yield match.span()
     for match in view.once(_bare_numbers):
         if is_itin(match.group()):
-            yield Cut(*match.span())
+            yield match.span()
 
 
 # Digits are read once and a separator stands between two runs of them, so that there is one way to read a number.
@@ -166,6 +168,7 @@ _EXTENSION = re.compile(
 )
 _DIFF = re.compile(r"\n@@ |\n(?:diff |index |--- |\+\+\+ )|\n[-+][^0-9+\n][^\n]*\n[-+ ]")
 _DIFF_REACH = 300
+_PHONE_JOINTS = b"+ ()./-"
 _NANP_LENGTH = 11
 _NANP = re.compile(
     r"(?<![0-9A-Za-z_+])(?<![0-9A-Za-z][.-])(?:1[ .-])?"
@@ -175,7 +178,8 @@ _NANP = re.compile(
 _NANP_BACK = 8
 _NANP_REACH = 16
 _NATIONAL = re.compile(
-    r"0(?<![^ :(\"'\t\n]0)[0-9]{1,14}+(?:\)[ ./-]?[0-9]{2,14}+)?(?:[ ./-][0-9]{2,14}+){0,5}(?![0-9A-Za-z])"
+    r"0(?<![^ :(\"'\t\n]0)(?=[0-9() ./-]{6})[0-9]{1,14}+(?:\)[ ./-]?[0-9]{2,14}+)?(?:[ ./-][0-9]{2,14}+){0,5}"
+    r"(?![0-9A-Za-z])"
 )
 _LONGEST_NUMBER = 192
 _FEWEST_DIGITS = 8
@@ -193,47 +197,55 @@ _PHONE_WORD_ENDS = frozenset("eElLxXoOrRsStT")
 _LONGEST_PHONE_WORD = 28
 
 
-def _has_digits(match: re.Match[str], fewest: int, most: int) -> bool:
-    return fewest <= sum(map(str.isdigit, match.group())) <= most
+def _has_digits(number: str, fewest: int, most: int) -> bool:
+    return fewest <= len(number.encode().translate(None, _PHONE_JOINTS)) <= most
 
 
 def _is_e164(match: re.Match[str]) -> bool:
     number = match.group()
-    is_nanp = number.startswith("+1")
-    if not _has_digits(
-        match, _NANP_LENGTH if is_nanp else _FEWEST_DIGITS, _NANP_LENGTH if is_nanp else _MOST_DIGITS
-    ):
+    if number.startswith("+1"):
+        if not _has_digits(number, _NANP_LENGTH, _NANP_LENGTH):
+            return False
+    elif not _has_digits(number, _FEWEST_DIGITS, _MOST_DIGITS):
         return False
     # In a diff, a plus before nothing but digits says that the line is new.
     text, start = match.string, match.start()
     return not (
-        number[1:].isdigit()
-        and text[start - 1 : start] == "\n"
+        text[start - 1 : start] == "\n"
+        and number[1:].isdigit()
         and _DIFF.search(text, max(start - _DIFF_REACH, 0), start) is not None
     )
 
 
 def _with_extension(match: re.Match[str]) -> Cut:
-    extension = _EXTENSION.match(match.string, match.end())
-    return Cut(match.start(), match.end() if extension is None else extension.end())
+    start, end = match.span()
+    ahead = match.string[end : end + len(", ex")]
+    if "x" not in ahead and "X" not in ahead:
+        return Cut(start, end)
+    extension = _EXTENSION.match(match.string, end)
+    return Cut(start, end if extension is None else extension.end())
 
 
-def _national_phones(view: View) -> Iterator[Cut]:
+def _national_phones(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     for match in view.matches(_NATIONAL, _LONGEST_NUMBER):
         place = match.start()
         international = _INTERNATIONAL.match(text, place) if text.startswith("00", place) else None
-        if international is not None and _has_digits(international, _FEWEST_DIGITS + 2, _MOST_DIGITS + 2):
+        if international is not None and _has_digits(
+            international.group(), _FEWEST_DIGITS + 2, _MOST_DIGITS + 2
+        ):
             yield _with_extension(international)
             continue
         start = place - (text[max(place - 1, 0) : place] == "(")
-        if _has_digits(match, _FEWEST_NATIONAL_DIGITS, _MOST_DIGITS) and _is_called_phone(text, start):
+        if _has_digits(match.group(), _FEWEST_NATIONAL_DIGITS, _MOST_DIGITS) and _is_called_phone(
+            text, start
+        ):
             yield Cut(start, _with_extension(match).end)
     for run in view.digit_runs:
         if run.length == _TEN and _is_called_phone(text, run.start):
             bare = _BARE_NANP.match(text, run.start)
             if bare is not None:
-                yield Cut(*bare.span())
+                yield bare.span()
 
 
 def _is_called_phone(text: str, start: int) -> bool:
@@ -243,7 +255,7 @@ def _is_called_phone(text: str, start: int) -> bool:
     return before.rstrip(_PHONE_MARKS)[-1:] in _PHONE_WORD_ENDS and _PHONE_WORD.search(before) is not None
 
 
-def _phones(view: View) -> Iterator[Cut]:
+def _phones(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     if "+" in view.part:
         for match in view.matches(_E164, _LONGEST_NUMBER):
@@ -263,6 +275,7 @@ _IPV4 = re.compile(
 )
 _THREE_DOTS = re.compile(r"\.(?<=[0-9]\.)[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
 _LONGEST_IPV4 = 16
+_LONGEST_VERSION = 17
 _VERSION = re.compile(
     r"(?:(?:\bv|version|release|ver)[ .:=]{0,2}"
     r"|(?:chrome|chromium|crios|edge?|opr|electron|brave|yabrowser|version)/)\Z",
@@ -270,7 +283,7 @@ _VERSION = re.compile(
 )
 
 
-def _ipv4s(view: View) -> Iterator[Cut]:
+def _ipv4s(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     for numbers in view.matches(_THREE_DOTS, _LONGEST_IPV4):
         start = dot = numbers.start()
@@ -282,8 +295,15 @@ def _ipv4s(view: View) -> Iterator[Cut]:
         address = match.group()
         if address.startswith("127.") or address == "0.0.0.0":  # noqa: S104  # it is looked for
             continue
-        if not _VERSION.search(text, max(start - 16, 0), start):
-            yield Cut(*match.span())
+        if not _is_version(text, start):
+            yield match.span()
+
+
+def _is_version(text: str, start: int) -> bool:
+    before = text[max(start - _LONGEST_VERSION, 0) : start].lower()
+    # Nearly all places are told without the search.
+    is_likely = before.endswith("/") or "v" in before or "release" in before
+    return is_likely and _VERSION.search(before) is not None
 
 
 _IPV6 = re.compile(
@@ -291,8 +311,10 @@ _IPV6 = re.compile(
 )
 _HEX = frozenset("0123456789abcdefABCDEF")
 _FEWEST_HEX_DIGITS = 5
-_UNSPECIFIED = 0
-_LOOPBACK = 1
+_ANY_DIGIT = re.compile(r"[0-9]")
+_FOUR_OCTETS = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+_GROUPS = 8
+_LONGEST_GROUP = 4
 
 
 # The literal in front lets the standard library skip to it.
@@ -306,7 +328,7 @@ def _colons(view: View) -> list[int]:
     return [match.start() for match in view.matches(_COLONS, _LONGEST_COLONS)]
 
 
-def _ipv6s(view: View) -> Iterator[Cut]:
+def _ipv6s(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     done = -1
     for colon in view.once(_colons):
@@ -320,19 +342,33 @@ def _ipv6s(view: View) -> Iterator[Cut]:
             continue
         done = match.end()
         if _is_ipv6(match.group()):
-            yield Cut(*match.span())
+            yield match.span()
 
 
 def _is_ipv6(text: str) -> bool:
-    if text.count(":") < 2 or sum(map(_HEX.__contains__, text)) < _FEWEST_HEX_DIGITS:
+    """Tell whether it is an address as RFC 4291, 2.2 writes it; `ipaddress` tells the same in ten times as long."""
+    if text.count(":") < _GROUPS - 2 and "::" not in text:
         return False
-    if not any(map(str.isdigit, text)):
+    if len(text.encode().translate(None, b":.")) < _FEWEST_HEX_DIGITS or _ANY_DIGIT.search(text) is None:
         return False
-    try:
-        address = ipaddress.IPv6Address(text)
-    except ValueError:
+    significant = text.strip("0:.")
+    if not significant or (significant == "1" and text.endswith("1")):  # unspecified, or loopback
         return False
-    return int(address) not in (_UNSPECIFIED, _LOOPBACK)
+    if "." in text:
+        text, _, last = text.rpartition(":")
+        if _FOUR_OCTETS.fullmatch(last) is None:
+            return False
+        text += ":0:0"
+    head, gap, tail = text.partition("::")
+    groups = head.split(":") if head else []
+    if not gap:
+        return len(groups) == _GROUPS and all(map(_is_group, groups))
+    groups += tail.split(":") if tail else []
+    return len(groups) < _GROUPS and all(map(_is_group, groups))
+
+
+def _is_group(text: str) -> bool:
+    return 1 <= len(text) <= _LONGEST_GROUP
 
 
 _MAC = re.compile(
@@ -355,24 +391,29 @@ def _pairs(view: View) -> list[int]:
     return colons
 
 
+def _dots(view: View) -> list[int]:
+    """Find the first of two dots with four hexadecimal digits behind each."""
+    return [match.start() for match in view.matches(_DOTS, _LONGEST_DOTS)]
+
+
 def _holds_colons(view: View) -> bool:
     return ":" in view.part and bool(view.once(_colons))
 
 
 def _holds_mac(view: View) -> bool:
-    return bool(view.once(_pairs)) or ("." in view.part and _DOTS.search(view.part) is not None)
+    return bool(view.once(_pairs)) or bool(view.once(_dots))
 
 
-def _macs(view: View) -> Iterator[Cut]:
+def _macs(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     for place in view.once(_pairs):
         match = _MAC.match(text, max(place - 2, 0))
         if match is not None and len(set(match.group())) > 2:
-            yield Cut(*match.span())
-    for dots in view.matches(_DOTS, _LONGEST_DOTS):
-        match = _DOTTED_MAC.match(text, max(dots.start() - 4, 0))
+            yield match.span()
+    for dot in view.once(_dots):
+        match = _DOTTED_MAC.match(text, max(dot - 4, 0))
         if match is not None and _is_dotted_mac(match):
-            yield Cut(*match.span())
+            yield match.span()
 
 
 def _is_dotted_mac(match: re.Match[str]) -> bool:
@@ -395,8 +436,8 @@ RULES = (
         replacement="[REDACTED:email]",
         search=_emails,
         gate=holds("@"),
-        hint=r"[0-9A-Za-z_%+.\"\-\x80-\xff]@[0-9A-Za-z_\x80-\xff]",
-        held=rf"""(?:[{_ADDRESS}]+|"[^\s"<>]+(?: [^\s"<>]+)?(?: [^\s"<>]+)?")@[{_ADDRESS}]*""",
+        hint=r"[0-9A-Za-z_%+.\"\-?\x80-\xff]@[0-9A-Za-z_?\x80-\xff]",
+        held=rf"""(?:[{_ADDRESS}]+|"{_QUOTED}+(?: {_QUOTED}+)?(?: {_QUOTED}+)?")@[{_ADDRESS}]*""",
     ),
     PackRule(
         id="us_ssn",
@@ -406,7 +447,7 @@ RULES = (
         replacement="[REDACTED:us_ssn]",
         search=_ssns,
         gate=holds_numbers,
-        hint=_SSN_HINT,
+        hint=f"[0-8]{_NINE_HINT}|{_WORD_HINT}",
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
     ),
     PackRule(
@@ -417,7 +458,7 @@ RULES = (
         replacement="[REDACTED:us_itin]",
         search=_itins,
         gate=holds_numbers,
-        hint=_SSN_HINT,
+        hint=f"9{_NINE_HINT}|{_WORD_HINT}",
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
     ),
     PackRule(
@@ -429,7 +470,7 @@ RULES = (
         search=_phones,
         gate=holds_shape(b"00"),
         hint=(
-            r"\+[1-9][0-9 ()./-]{6}|00[1-9][0-9]{0,2}[ (-]{1,4}[0-9)]"
+            r"\+[1-9][0-9 ()./-]{6}|(?:\A|[^0-9A-Za-z_.+-])00[1-9][0-9]{0,2}[ (-]{1,4}[0-9)]"
             r"|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
             r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ ._]?(?:no|number|nr|is|me at|us at))?"
             r"[\"']?[ .:=#\t]{0,4}[\"']?[(]?[02-9][0-9]"
@@ -458,7 +499,7 @@ RULES = (
         replacement="[REDACTED:ipv6]",
         search=_ipv6s,
         gate=_holds_colons,
-        hint=r"(?:[0-9A-Fa-f]{1,4}:){3}|::[0-9A-Fa-f]|[0-9A-Fa-f]::",
+        hint=r"(?:[0-9A-Fa-f]{1,4}:){6}|::[0-9A-Fa-f]|[0-9A-Fa-f]::",
         held=r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]*",
     ),
     PackRule(

@@ -16,13 +16,18 @@ class Run:
     Args:
         pattern: Matches characters of values.
         text: The folded text.
+        most: How many characters that are at most; None where there is no such number.
+        ahead: Of a value that was read in part, so many characters behind a place are known.
     """
 
-    __slots__ = ("_pattern", "_text", "dull_end", "end", "kept_end")
+    __slots__ = ("_ahead", "_most", "_pattern", "_text", "_whole_end", "dull_end", "end", "kept_end")
 
-    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+    def __init__(self, pattern: re.Pattern[str], text: str, most: int | None = None, ahead: int = 0) -> None:
         self._pattern = pattern
         self._text = text
+        self._most = most
+        self._ahead = ahead
+        self._whole_end = -1
         self.end: int = -1
         """Its end."""
         self.kept_end: int = -1
@@ -32,9 +37,11 @@ class Run:
 
     def reach(self, start: int) -> None:
         """Read the value that a place is in."""
-        if start >= self.end:
+        if start >= self._whole_end:
             match = self._pattern.match(self._text, start)
             self.end = start if match is None else match.end()
+            is_part = self.end - start == self._most
+            self._whole_end = self.end - self._ahead if is_part else self.end
             self.kept_end = start + len(self._text[start : self.end].rstrip(_ENDS))
             if _LIVELY.search(self._text, start, self.end) is None:
                 self.dull_end = self.end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tramapy.dlp.pack_rule import Gate
+from tramapy.dlp.pack_rule import Gate, WithinGate
 from tramapy.dlp.view import View
 
 __all__ = ["holds_word"]
@@ -28,11 +28,11 @@ def _words_here(view: View) -> list[bytes]:
     return [word for word in _WORDS if lower.rfind(word) >= 0]
 
 
+def _holds_any(view: View) -> bool:
+    return bool(view.once(_words_here))
+
+
 def holds_word(*listed: str) -> Gate:
     """Search a view that holds one of some words of `_WORDS`."""
     encoded = frozenset(word.encode() for word in listed)
-
-    def gate(view: View) -> bool:
-        return not encoded.isdisjoint(view.once(_words_here))
-
-    return gate
+    return WithinGate(_holds_any, lambda view: not encoded.isdisjoint(view.once(_words_here)))

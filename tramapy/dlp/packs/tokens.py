@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from tramapy.dlp.checks import is_mixed, is_token
-from tramapy.dlp.pack_rule import ANY_CASE, Check, Cut, PackRule, Search, cut_at, holds, literals, words
+from tramapy.dlp.pack_rule import ANY_CASE, Check, PackRule, Search, cut_at, holds, literals, words
 from tramapy.dlp.packs.named_values import held_name
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -24,24 +26,60 @@ _STARTS = re.compile(
 )
 
 
+_LONGEST_START = 16
+
+
 def _holds_token(view: View) -> bool:
     return bool(view.tokens(_STARTS))
 
 
-def _tokens(
-    starts: tuple[str, ...], pattern: re.Pattern[str], check: Check | None, *, is_open: bool
-) -> Search:
-    def search(view: View) -> Iterator[Cut]:
-        found = view.tokens(_STARTS)
-        for start in starts:
-            done = -1
-            for place in found.get(start, ()):
-                # A start inside of an open token ends where that one ends: to look again would be quadratic.
-                if place >= done:
-                    for cut in cut_at(view.text, pattern, place, check):
-                        yield cut
-                        if is_open:
-                            done = cut.end
+class _Token(NamedTuple):
+    """What is matched where a token may begin; see `_token`."""
+
+    pattern: re.Pattern[str]
+    check: Check | None
+    is_open: bool
+
+    def cuts(self, text: str, places: Iterable[int]) -> Sequence[tuple[int, int]]:
+        """Return what is matched at rising places."""
+        found: list[tuple[int, int]] = []
+        done = -1
+        for place in places:
+            # A start inside of an open token ends where that one ends: to look again would be quadratic.
+            if place >= done:
+                cuts = cut_at(text, self.pattern, place, self.check)
+                if cuts and self.is_open:
+                    done = cuts[0][1]
+                found += cuts
+        return found
+
+
+def _tokens(starts: tuple[str, ...], token: _Token) -> Search:
+    listed = frozenset(starts)
+
+    def search(view: View) -> Sequence[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for start, places in view.tokens(_STARTS).items():
+            if start in listed:
+                found += token.cuts(view.text, places)
+        return found
+
+    return search
+
+
+def _hinted(starts: tuple[str, ...], token: _Token) -> Search:
+    """Do what `_tokens` does, without looking for runs that tokens of other rules may stand in, too."""
+    # The letters that all choices begin with let the standard library skip to them.
+    alike = itertools.groupby(sorted(starts), key=lambda start: start[0])
+    groups = tuple(re.compile("|".join(map(re.escape, group))) for _, group in alike)
+
+    def search(view: View) -> Sequence[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for group in groups:
+            matches = view.matches(group, _LONGEST_START)
+            if matches:
+                found += token.cuts(view.text, [match.start() for match in matches])
+        return found
 
     return search
 
@@ -76,17 +114,19 @@ def _token(
         check: Tells whether it is one.
     """
     prefix = "|".join(map(re.escape, starts))
+    token = _Token(re.compile(pattern), check, is_open and not is_in_parts)
     return PackRule(
         id=rule_id,
         title=title,
         source=source,
         pattern=pattern,
         replacement=f"[REDACTED:{rule_id}]",
-        search=_tokens(starts, re.compile(pattern), check, is_open=is_open and not is_in_parts),
+        search=_tokens(starts, token),
         gate=_holds_token,
         hint=prefix,
         held=held or f"(?:{prefix}){tail}{{8,}}",
         body=re.compile(body or f"{tail}*") if is_open else None,
+        hinted=_hinted(starts, token),
     )
 
 
@@ -103,7 +143,7 @@ _AWS_SECRET = re.compile(
 _REFRESH = re.compile(r"(?<![0-9A-Za-z/:.-])1//0[0-9A-Za-z_-]{30,256}(?![0-9A-Za-z_/-])")
 
 
-def _refresh_tokens(view: View) -> Iterator[Cut]:
+def _refresh_tokens(view: View) -> Iterator[tuple[int, int]]:
     for place in view.tokens(_STARTS).get("0", ()):
         yield from cut_at(view.text, _REFRESH, place - len("1//"), is_mixed)
 

@@ -1,0 +1,72 @@
+"""Where google-re2 says that rules need not look, there is nothing; whatever the ends of blocks and pieces cut."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks.dlp_fuzz import Mixture
+from benchmarks.dlp_texts import PLANTED, clean, dirty
+from tests.dlp.contexts import inspect
+from tramapy.dlp import RuleBasedDlpInterceptor, detector, hints
+from tramapy.dlp.finders import load_re2
+from tramapy.dlp.hints import Hints
+from tramapy.dlp.packs import ALL
+
+RULES = [rule for pack in ALL for rule in pack.rules]
+LONG = clean(3_000) + "b@c.dd " + clean(9_000) + "".join(f"{planted} " for planted in PLANTED)
+
+
+@pytest.fixture(name="backends", scope="module")
+def _backends() -> tuple[RuleBasedDlpInterceptor, RuleBasedDlpInterceptor]:
+    pytest.importorskip("re2")
+    plain, quick = (RuleBasedDlpInterceptor.with_default_rules(backend=name) for name in ("stdlib", "re2"))
+    return plain, quick
+
+
+def test_few_rules_look_at_a_block_and_many_at_pieces_of_one() -> None:
+    re2 = pytest.importorskip("re2") and load_re2()
+    assert re2 is not None
+    made = Hints(RULES, re2)
+    first, *others = made.stretches(LONG, 0)
+    assert (first.start, first.end) == (0, 8_384)
+    assert [RULES[rank].id for rank in first.ranks] == ["email"]
+    assert [stretch.start for stretch in others] == [10_240, 12_288]
+    assert list(made.stretches(clean(9_000), 0)) == []
+    assert {RULES[rank].id for rank in made.ranks("a@b.cc, ssn", 0, 11)} == {"email", "us_ssn", "us_itin"}
+
+
+def test_backends_agree_on_long_texts(backends: tuple[RuleBasedDlpInterceptor, ...]) -> None:
+    plain, quick = backends
+    for text in (
+        dirty(40_000),
+        LONG,
+        "sk-" + "a1B2c3D4" * 5_000 + " x",
+        "\u5bc6\u7801@\u4f8b\u5b50.cc " * 2_000,
+        "pwd=!(" * 1_500 + "a1b2",
+        ("token_" * 400 + "=a1b2c3d4e5 ") * 3,
+    ):
+        assert inspect(quick, text) == inspect(plain, text)
+
+
+def test_backends_agree_wherever_blocks_end(
+    backends: tuple[RuleBasedDlpInterceptor, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, quick = backends
+    mixture = Mixture(random.Random(4), longest=1_000)
+    monkeypatch.setattr(detector, "SHORT_LENGTH", 0)
+    monkeypatch.setattr(hints, "SHORT_LENGTH", 41)
+    monkeypatch.setattr(hints, "_FEW_RULES", 0)
+    for block in (37, 100, 251):
+        monkeypatch.setattr(hints, "_BLOCK", block)
+        for _ in range(60):
+            text = "".join(mixture.fragments())
+            assert inspect(quick, text) == inspect(plain, text), text
+
+
+def test_a_long_value_behind_a_blank_is_one_for_both(backends: tuple[RuleBasedDlpInterceptor, ...]) -> None:
+    plain, quick = backends
+    text = "the password " + "a1B2c3D4" * 40
+    assert inspect(quick, text) == inspect(plain, text)
+    assert inspect(quick, text).sanitized_text == "the password [REDACTED:password]"

@@ -1,0 +1,73 @@
+"""`Hints`: where in a text the rules of packs need to look, as google-re2 tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tramapy.dlp.finders import Re2
+from tramapy.dlp.pack_rule import PackRule
+
+__all__ = ["SHORT_LENGTH", "Hints", "Stretch"]
+
+_BESIDE = 192
+"""How far from where a search begins its hint may begin or end; also, how far over an end what it looks for may go."""
+SHORT_LENGTH = 2_048
+"""Up to this length, a text is one stretch."""
+_BLOCK = 8_192
+_FEW_RULES = 3
+"""Where more rules have hints in a block, asking again for each piece of it costs less than running them on all."""
+
+
+class Stretch(NamedTuple):
+    """A stretch of a text, and the places of the rules whose hints stand in it or beside it."""
+
+    start: int
+    end: int
+    ranks: Sequence[int]
+
+
+class Hints:
+    """Finds which rules must look where; safe to share between threads.
+
+    Args:
+        rules: A stretch names them by their places.
+        re2: The module.
+    """
+
+    def __init__(self, rules: Sequence[PackRule], re2: Re2) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = 64 << 20
+        options.encoding = re2.Options.Encoding.LATIN1
+        self._set = re2.Set.SearchSet(options)
+        for rule in rules:
+            self._set.Add(rule.hint.encode("latin-1"))
+        self._set.Compile()
+
+    def ranks(self, text: str, start: int, end: int) -> Sequence[int]:
+        """Return the places of the rules whose hints stand in a stretch or beside it."""
+        part = text[max(start - _BESIDE, 0) : end + _BESIDE]
+        # A byte for each character, whatever it is: UTF-8 would make hints longer.
+        return self._set.Match(part.encode("latin-1", "replace")) or ()
+
+    def stretches(self, text: str, begin: int) -> Iterator[Stretch]:
+        """Yield the stretches behind a place that have hints, in order.
+
+        Each goes on over its end into the next one, since what is looked for there may stand over it.
+        """
+        length = len(text)
+        for start in range(begin, length, _BLOCK):
+            end = min(start + _BLOCK, length)
+            ranks = self.ranks(text, start, end)
+            if len(ranks) > _FEW_RULES:
+                yield from self._pieces(text, start, end)
+            elif ranks:
+                yield Stretch(start, min(end + _BESIDE, length), ranks)
+
+    def _pieces(self, text: str, begin: int, end: int) -> Iterator[Stretch]:
+        for start in range(begin, end, SHORT_LENGTH):
+            last = min(start + SHORT_LENGTH, end)
+            ranks = self.ranks(text, start, last)
+            if ranks:
+                yield Stretch(start, min(last + _BESIDE, len(text)), ranks)
