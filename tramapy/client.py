@@ -22,7 +22,8 @@ from tramapy.errors import ConfigurationError
 from tramapy.hooks.clock import Clock
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
 from tramapy.messages import Chunk, Message, ModelResponse
-from tramapy.remedies import instance_of, refuse_unnamed, sdk_client_name
+from tramapy.misplaced import provider_example, wrong_provider
+from tramapy.remedies import refuse_unnamed
 from tramapy.runtime import AsyncPort, SyncPort, SystemClock, detached, run_sync
 from tramapy.settings import (
     CallOptions,
@@ -69,7 +70,7 @@ class _Facade(Generic[P]):
             f"{facade} takes providers alone without a name", unnamed, "dlp=... or interceptors=[...]"
         )
         if not isinstance(providers, Mapping):
-            remedy = f"give a mapping, for example {{'openai': {_provider_example(providers)}}}"
+            remedy = f"give a mapping, for example {{'openai': {provider_example(providers)}}}"
             raise ConfigurationError(f"providers is {described(providers)}; {remedy}")
         given = settings.get("clock")
         clock = SystemClock() if given is None else checked_clock(given)
@@ -162,7 +163,7 @@ class Tramapy(_Facade[Provider]):
 
     def _bind(self, provider_id: str, provider: Provider) -> BoundProvider:
         if not isinstance(provider, Provider):
-            raise ConfigurationError(_wrong_provider(provider_id, provider, Provider, "Tramapy"))
+            raise ConfigurationError(wrong_provider(provider_id, provider, Provider, "Tramapy"))
         _check_capabilities(provider_id, provider)
         for name in ("complete", "stream"):
             method: object = getattr(provider, name)
@@ -234,7 +235,7 @@ class AsyncTramapy(_Facade[AsyncProvider]):
 
     def _bind(self, provider_id: str, provider: AsyncProvider) -> BoundProvider:
         if not isinstance(provider, AsyncProvider):
-            raise ConfigurationError(_wrong_provider(provider_id, provider, AsyncProvider, "AsyncTramapy"))
+            raise ConfigurationError(wrong_provider(provider_id, provider, AsyncProvider, "AsyncTramapy"))
         _check_capabilities(provider_id, provider)
         return BoundProvider(
             provider_id=provider_id,
@@ -417,40 +418,3 @@ def _check_capabilities(provider_id: str, provider: Provider | AsyncProvider) ->
         f"providers[{provider_id!r}]: {type(provider).__name__}.capabilities is no set of ProviderCapability; "
         f"write for example frozenset({{ProviderCapability.STREAMING}})"
     )
-
-
-def _provider_example(given: object) -> str:
-    return "provider" if sdk_client_name(given) is None else f"{_provider_for(given)}(client)"
-
-
-def _provider_for(client: object) -> str:
-    """Return which of `tramapy.providers` goes around a client of an SDK."""
-    name = sdk_client_name(client) or ""
-    wait = "Async" if name.startswith("Async") else ""
-    return f"{wait}{'AnthropicMessagesProvider' if name.endswith('Anthropic') else 'OpenAIChatProvider'}"
-
-
-def _wrong_provider(provider_id: str, provider: object, kind: type[object], facade: str) -> str:
-    what = f"providers[{provider_id!r}] is {described(provider)}"
-    if sdk_client_name(provider) is not None:
-        return f"{what}; {_around_client(provider, facade)}"
-    if isinstance(provider, Provider | AsyncProvider):
-        remedy = f"use {'AsyncTramapy' if facade == 'Tramapy' else 'Tramapy'}"
-        if facade == "AsyncTramapy":
-            remedy += ", or adapt it with tramapy.providers.ThreadedProvider"
-    else:
-        remedy = instance_of(provider, kind) or (
-            f"derive it from {kind.__name__}, or take one of tramapy.providers"
-        )
-    return f"{what}; {facade} takes {kind.__name__}: {remedy}"
-
-
-def _around_client(client: object, facade: str) -> str:
-    """Say what to write for a client of an SDK, which is no provider by itself."""
-    name = sdk_client_name(client) or ""
-    made = f"{name}(...)" if isinstance(client, type) else "client"
-    keep = f"keep the client and use tramapy.wrap({made})"
-    if name.startswith("Async") == (facade == "AsyncTramapy"):
-        return f"write {_provider_for(client)}({made}) of tramapy.providers, or {keep}"
-    other = "Tramapy" if facade == "AsyncTramapy" else "AsyncTramapy"
-    return f"use {other} with {_provider_for(client)}({made}) of tramapy.providers, or {keep}"

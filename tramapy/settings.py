@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import random as _random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,9 +26,10 @@ from tramapy.hooks.dlp import (
 )
 from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver, ObserverChain, refuse_async
 from tramapy.hooks.operation import CompositeOperationInterceptor, OperationInterceptor
-from tramapy.hooks.provider import AsyncProvider, Provider, Route
+from tramapy.hooks.provider import Route
 from tramapy.messages import ToolDefinition
-from tramapy.remedies import instance_of, unknown_name
+from tramapy.misplaced import EXAMPLES, dlp_remedy, misplaced, remedy_for
+from tramapy.remedies import unknown_name
 from tramapy.resilience.breaker import CircuitBreaker, CircuitBreakerSettings
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy, RetryPolicySettings
@@ -266,7 +266,7 @@ def _interceptors(port: Port, settings: PipelineSettings) -> tuple[OperationInte
     for position, interceptor in enumerate(listed):
         where = f"interceptors[{position}]"
         if not isinstance(interceptor, OperationInterceptor):
-            raise _misplaced(where, interceptor, OperationInterceptor)
+            raise misplaced(where, interceptor, OperationInterceptor)
         for hook in _unfolded(interceptor):
             _refuse_unless_async(port, where, hook, *_INTERCEPTED)
             wrong = misspelled(hook, OperationInterceptor, *_INTERCEPTED)
@@ -291,9 +291,7 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
     if dlp is None:
         return None
     if not isinstance(dlp, DlpInterceptor):
-        raise ConfigurationError(
-            f"{name} is {described(dlp)}; {_remedy(dlp, DlpInterceptor, _dlp_remedy(dlp))}"
-        )
+        raise ConfigurationError(f"{name} is {described(dlp)}; {dlp_remedy(dlp)}")
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
         refuse_async(name, hook, "open_stream")
@@ -344,62 +342,11 @@ def _restore_for_tools(settings: PipelineSettings) -> frozenset[str]:
     return tools
 
 
-def _dlp_remedy(given: object) -> str:
-    """Say what to write in place of what is no interceptor: often it is only what one is made of."""
-    # here and not above: only who gives the wrong thing pays for the import
-    from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration
-
-    is_function = inspect.isroutine(given)
-    listed = cast("Sequence[object]", given) if isinstance(given, (list, tuple)) else (given,)
-    if isinstance(given, RuleBasedDlpConfiguration):
-        return "write RuleBasedDlpInterceptor(...) around it"
-    if any(isinstance(each, DlpRule) for each in listed):
-        return "write RuleBasedDlpInterceptor(RuleBasedDlpConfiguration(rules=[...])), with the rules in it"
-    if any(isinstance(each, DlpInterceptor) for each in listed):
-        return "it takes one; write CompositeDlpInterceptor([...]) around several"
-    own = (
-        "a class that derives from DlpInterceptor, with a method inspect(self, context, text) that returns "
-        "a DlpResult"
-    )
-    if is_function:
-        return f"write {own}"
-    return (
-        f"write RuleBasedDlpInterceptor.with_default_rules() for the rules that come with tramapy, or {own}"
-    )
-
-
-_PLACES: tuple[tuple[tuple[type[object], ...], str], ...] = (
-    ((DlpInterceptor,), "dlp=... or request_dlp=..."),
-    ((OperationInterceptor,), "interceptors=[...]"),
-    ((EngineEventObserver,), "event_observers=[...]"),
-    ((AttemptContentObserver,), "content_observers=[...]"),
-    ((FailureDiagnosticObserver,), "diagnostic_observers=[...]"),
-    ((DlpRedactionAuditEmitter,), "dlp_redaction_audit=..."),
-    ((Provider, AsyncProvider), "providers={...}"),
-)
-
-
-def _misplaced(where: str, given: object, kind: type[object]) -> ConfigurationError:
-    remedy = _remedy(given, kind, f"derive a class from {kind.__name__}")
-    return ConfigurationError(f"{where} is {described(given)}; {remedy}")
-
-
-def _remedy(given: object, kind: type[object], otherwise: str) -> str:
-    """Say what to do with what is no `kind`: make an object of it, or give it in the place that is its own."""
-    made = instance_of(given, kind)
-    if made is not None:
-        return made
-    for kinds, place in _PLACES:
-        if isinstance(given, kinds):
-            return f"give it as {place}"
-    return otherwise
-
-
 def _audit(port: Port, settings: PipelineSettings) -> DlpRedactionAuditEmitter | None:
     emitter = settings.get("dlp_redaction_audit")
     if emitter is not None:
         if not isinstance(emitter, DlpRedactionAuditEmitter):
-            raise _misplaced("dlp_redaction_audit", emitter, DlpRedactionAuditEmitter)
+            raise misplaced("dlp_redaction_audit", emitter, DlpRedactionAuditEmitter)
         _refuse_unless_async(port, "dlp_redaction_audit", emitter, "emit")
         if port.can_await and emitter.may_block:
             raise ConfigurationError(
@@ -418,7 +365,7 @@ def _event_observers(settings: PipelineSettings) -> tuple[EngineEventObserver, .
     listed: tuple[EngineEventObserver, ...] = _listed(settings, "event_observers")
     for position, observer in enumerate(listed):
         is_deaf = not any(hasattr(observer, name) for name in ("on_engine_event", "on_runtime_event"))
-        remedy = _remedy(observer, EngineEventObserver, "")
+        remedy = remedy_for(observer, EngineEventObserver, "")
         if is_deaf and remedy:
             raise ConfigurationError(f"event_observers[{position}] is {described(observer)}; {remedy}")
     return listed
@@ -429,7 +376,7 @@ def _plain_observers(settings: PipelineSettings, name: str, kind: type[T], *meth
     for position, observer in enumerate(listed):
         where = f"{name}[{position}]"
         if not isinstance(observer, kind):
-            raise _misplaced(where, observer, kind)
+            raise misplaced(where, observer, kind)
         refuse_async(where, observer, *methods)
     return listed
 
@@ -471,16 +418,8 @@ def _value(settings: PipelineSettings, name: str, kind: type[T], default: T) -> 
 def _optional(settings: PipelineSettings, name: str, kind: type[T]) -> T | None:
     value = settings.get(name)
     if value is not None and not isinstance(value, kind):
-        raise ConfigurationError(f"{name} is {described(value)}; give {_EXAMPLES[kind]}")
+        raise ConfigurationError(f"{name} is {described(value)}; give {EXAMPLES[kind]}")
     return value
-
-
-_EXAMPLES: Mapping[type[object], str] = {
-    RetryPolicySettings: "RetryPolicySettings(provider_retries=2)",
-    CircuitBreakerSettings: "CircuitBreakerSettings(failure_threshold=5)",
-    TokenBudgetSettings: "TokenBudgetSettings(hard_max_tokens_per_operation=10_000)",
-    ToolResultFilteringSettings: "ToolResultFilteringSettings(default_max_aggregate_text_length=50_000)",
-}
 
 
 def _listed(settings: PipelineSettings, name: str) -> tuple[Any, ...]:

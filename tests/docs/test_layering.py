@@ -21,7 +21,7 @@ FLOORS = (
     ("hooks",),
     ("dlp", "resilience", "extensions"),
     ("engine",),
-    ("runtime", "settings", "client", "conversation"),
+    ("runtime", "misplaced", "settings", "client", "conversation"),
     ("wire",),
     ("clients", "providers", "sandboxes", "telemetry", "testing"),
     ("wrapping", "autoconfigure", "cli", "__init__"),
