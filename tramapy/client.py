@@ -22,8 +22,6 @@ from tramapy.errors import ConfigurationError
 from tramapy.hooks.clock import Clock
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
 from tramapy.messages import Chunk, Message, ModelResponse
-from tramapy.misplaced import provider_example, wrong_provider
-from tramapy.remedies import refuse_unnamed
 from tramapy.runtime import AsyncPort, SyncPort, SystemClock, detached, run_sync
 from tramapy.settings import (
     CallOptions,
@@ -33,7 +31,6 @@ from tramapy.settings import (
     options_error,
     snapshot,
 )
-from tramapy.values import described
 
 __all__ = ["AsyncChunkStream", "AsyncTramapy", "ChunkStream", "Tramapy", "pipeline_of"]
 
@@ -65,13 +62,8 @@ class _Facade(Generic[P]):
         Raises:
             ConfigurationError: A setting cannot work; the message names it and the remedy.
         """
-        facade = type(self).__name__
-        refuse_unnamed(
-            f"{facade} takes providers alone without a name", unnamed, "dlp=... or interceptors=[...]"
-        )
-        if not isinstance(providers, Mapping):
-            remedy = f"give a mapping, for example {{'openai': {provider_example(providers)}}}"
-            raise ConfigurationError(f"providers is {described(providers)}; {remedy}")
+        if unnamed or not isinstance(providers, Mapping):
+            raise _refused(type(self), providers, unnamed)
         given = settings.get("clock")
         clock = SystemClock() if given is None else checked_clock(given)
         self._providers = dict(providers)
@@ -163,7 +155,7 @@ class Tramapy(_Facade[Provider]):
 
     def _bind(self, provider_id: str, provider: Provider) -> BoundProvider:
         if not isinstance(provider, Provider):
-            raise ConfigurationError(wrong_provider(provider_id, provider, Provider, "Tramapy"))
+            raise _wrong_provider(provider_id, provider, Provider, "Tramapy")
         _check_capabilities(provider_id, provider)
         for name in ("complete", "stream"):
             method: object = getattr(provider, name)
@@ -235,7 +227,7 @@ class AsyncTramapy(_Facade[AsyncProvider]):
 
     def _bind(self, provider_id: str, provider: AsyncProvider) -> BoundProvider:
         if not isinstance(provider, AsyncProvider):
-            raise ConfigurationError(wrong_provider(provider_id, provider, AsyncProvider, "AsyncTramapy"))
+            raise _wrong_provider(provider_id, provider, AsyncProvider, "AsyncTramapy")
         _check_capabilities(provider_id, provider)
         return BoundProvider(
             provider_id=provider_id,
@@ -418,3 +410,18 @@ def _check_capabilities(provider_id: str, provider: Provider | AsyncProvider) ->
         f"providers[{provider_id!r}]: {type(provider).__name__}.capabilities is no set of ProviderCapability; "
         f"write for example frozenset({{ProviderCapability.STREAMING}})"
     )
+
+
+def _refused(facade: type[object], providers: object, unnamed: tuple[object, ...]) -> ConfigurationError:
+    # here and not above, as below: only who gives the wrong thing pays for the import
+    from tramapy.misplaced import refused_providers
+
+    return refused_providers(facade.__name__, providers, unnamed)
+
+
+def _wrong_provider(
+    provider_id: str, provider: object, kind: type[object], facade: str
+) -> ConfigurationError:
+    from tramapy.misplaced import wrong_provider
+
+    return wrong_provider(provider_id, provider, kind, facade)

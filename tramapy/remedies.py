@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tramapy.errors import ConfigurationError
 
-__all__ = ["instance_of", "refuse_unnamed", "sdk_client_name", "unknown_name"]
+__all__ = ["instance_of", "refuse_unnamed", "sdk_client_name", "unknown_name", "unnamed_message"]
 
 _SDK_CLIENTS = frozenset({"OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic"})
 
@@ -28,14 +28,19 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     return f"Unknown {kind} {name!r}; {remedy}"
 
 
-def refuse_unnamed(what: str, unnamed: tuple[object, ...], example: str) -> None:
-    """Refuse arguments that stand without a name where only settings may follow.
+def unnamed_message(what: str) -> str:
+    """Say that arguments stand without a name where only settings may follow; `what` says what may stand so."""
+    return f"{what} alone without a name; name all that follows, for example dlp=... or interceptors=[...]"
+
+
+def refuse_unnamed(what: str, unnamed: tuple[object, ...]) -> None:
+    """Refuse arguments without a name.
 
     Raises:
         ConfigurationError: There are any.
     """
     if unnamed:
-        raise ConfigurationError(f"{what}; name all that follows, for example {example}")
+        raise ConfigurationError(unnamed_message(what))
 
 
 def instance_of(given: object, kind: type[object]) -> str | None:

@@ -28,8 +28,6 @@ from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver, Ob
 from tramapy.hooks.operation import CompositeOperationInterceptor, OperationInterceptor
 from tramapy.hooks.provider import Route
 from tramapy.messages import ToolDefinition
-from tramapy.misplaced import EXAMPLES, dlp_remedy, misplaced, remedy_for
-from tramapy.remedies import unknown_name
 from tramapy.resilience.breaker import CircuitBreaker, CircuitBreakerSettings
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy, RetryPolicySettings
@@ -160,7 +158,7 @@ def options_error(options: Mapping[str, object]) -> ConfigurationError | None:
     known = CallOptions.__annotations__
     unknown = sorted(options.keys() - known.keys())
     if unknown:
-        return ConfigurationError(unknown_name("option", unknown[0], known))
+        return _unknown("option", unknown[0], known)
     if "model" not in options:
         return ConfigurationError("model is missing; name the model, for example model='gpt-4o'")
     return None
@@ -176,7 +174,7 @@ def build_pipeline(
     """
     unknown = sorted(set(settings) - set(PipelineSettings.__annotations__))
     if unknown:
-        raise ConfigurationError(unknown_name("setting", unknown[0], PipelineSettings.__annotations__))
+        raise _unknown("setting", unknown[0], PipelineSettings.__annotations__)
     random = _random_source(settings)
     return Pipeline(
         port=port,
@@ -266,7 +264,7 @@ def _interceptors(port: Port, settings: PipelineSettings) -> tuple[OperationInte
     for position, interceptor in enumerate(listed):
         where = f"interceptors[{position}]"
         if not isinstance(interceptor, OperationInterceptor):
-            raise misplaced(where, interceptor, OperationInterceptor)
+            raise _misplaced(where, interceptor, OperationInterceptor)
         for hook in _unfolded(interceptor):
             _refuse_unless_async(port, where, hook, *_INTERCEPTED)
             wrong = misspelled(hook, OperationInterceptor, *_INTERCEPTED)
@@ -291,7 +289,7 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
     if dlp is None:
         return None
     if not isinstance(dlp, DlpInterceptor):
-        raise ConfigurationError(f"{name} is {described(dlp)}; {dlp_remedy(dlp)}")
+        raise _misplaced(name, dlp, DlpInterceptor)
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
         refuse_async(name, hook, "open_stream")
@@ -346,7 +344,7 @@ def _audit(port: Port, settings: PipelineSettings) -> DlpRedactionAuditEmitter |
     emitter = settings.get("dlp_redaction_audit")
     if emitter is not None:
         if not isinstance(emitter, DlpRedactionAuditEmitter):
-            raise misplaced("dlp_redaction_audit", emitter, DlpRedactionAuditEmitter)
+            raise _misplaced("dlp_redaction_audit", emitter, DlpRedactionAuditEmitter)
         _refuse_unless_async(port, "dlp_redaction_audit", emitter, "emit")
         if port.can_await and emitter.may_block:
             raise ConfigurationError(
@@ -365,10 +363,18 @@ def _event_observers(settings: PipelineSettings) -> tuple[EngineEventObserver, .
     listed: tuple[EngineEventObserver, ...] = _listed(settings, "event_observers")
     for position, observer in enumerate(listed):
         is_deaf = not any(hasattr(observer, name) for name in ("on_engine_event", "on_runtime_event"))
-        remedy = remedy_for(observer, EngineEventObserver, "")
-        if is_deaf and remedy:
-            raise ConfigurationError(f"event_observers[{position}] is {described(observer)}; {remedy}")
+        if is_deaf and isinstance(observer, _OTHER_HOOKS):
+            raise _misplaced(f"event_observers[{position}]", observer, EngineEventObserver)
     return listed
+
+
+_OTHER_HOOKS = (
+    OperationInterceptor,
+    DlpInterceptor,
+    AttemptContentObserver,
+    FailureDiagnosticObserver,
+    DlpRedactionAuditEmitter,
+)
 
 
 def _plain_observers(settings: PipelineSettings, name: str, kind: type[T], *methods: str) -> tuple[T, ...]:
@@ -376,7 +382,7 @@ def _plain_observers(settings: PipelineSettings, name: str, kind: type[T], *meth
     for position, observer in enumerate(listed):
         where = f"{name}[{position}]"
         if not isinstance(observer, kind):
-            raise misplaced(where, observer, kind)
+            raise _misplaced(where, observer, kind)
         refuse_async(where, observer, *methods)
     return listed
 
@@ -418,7 +424,7 @@ def _value(settings: PipelineSettings, name: str, kind: type[T], default: T) -> 
 def _optional(settings: PipelineSettings, name: str, kind: type[T]) -> T | None:
     value = settings.get(name)
     if value is not None and not isinstance(value, kind):
-        raise ConfigurationError(f"{name} is {described(value)}; give {EXAMPLES[kind]}")
+        raise _misplaced(name, value, kind)
     return value
 
 
@@ -448,3 +454,16 @@ def _require_methods(name: str, value: object, *methods: str) -> None:
             f"{name} is {described(value)}, without {' and '.join(missing)}; give one with "
             f"{', '.join(methods)}, or leave it out"
         )
+
+
+def _misplaced(where: str, given: object, kind: type[object]) -> ConfigurationError:
+    # here and not above, as below: only who gives the wrong thing pays for the import
+    from tramapy.misplaced import misplaced
+
+    return misplaced(where, given, kind)
+
+
+def _unknown(kind: str, name: object, known: Iterable[str]) -> ConfigurationError:
+    from tramapy.remedies import unknown_name
+
+    return ConfigurationError(unknown_name(kind, name, known))

@@ -57,7 +57,7 @@ def wrap(client: C, *unnamed: Never, **settings: Unpack[WrapSettings]) -> C:
     Raises:
         ConfigurationError: The client cannot be governed, or a setting cannot work.
     """
-    refuse_unnamed("wrap takes the client alone without a name", unnamed, "dlp=... or interceptors=[...]")
+    refuse_unnamed("wrap takes the client", unnamed)
     record = _record_of(client)
     if record is None:
         plain: Any = client

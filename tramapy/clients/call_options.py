@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
-from typing import Final, Never, Self, final
+from typing import Final, Never, NoReturn, Self, final
 
 from tramapy.engine.arguments import checked_member, checked_name, checked_seconds
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import ClassificationSource, DataClassification
-from tramapy.remedies import refuse_unnamed, unknown_name
+from tramapy.remedies import unknown_name
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.values import described
 
@@ -105,8 +105,11 @@ class call_options:  # noqa: N801 # it reads as a function: `with call_options(.
         _CURRENT.set(_without(_CURRENT.get(), self))
 
 
-def _refuse(unnamed: tuple[object, ...], unknown: Mapping[str, object]) -> None:
-    refuse_unnamed("call_options takes nothing without a name", unnamed, "correlation_id=...")
+def _refuse(unnamed: tuple[object, ...], unknown: Mapping[str, object]) -> NoReturn:
+    if unnamed:
+        raise ConfigurationError(
+            "call_options takes nothing without a name; write for example correlation_id=..."
+        )
     known = [
         name for name in inspect.signature(call_options).parameters if name not in ("unnamed", "unknown")
     ]

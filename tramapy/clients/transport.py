@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Any, Final, Never, Self, Unpack
+from typing import Any, Never, Self, Unpack
 
 from tramapy.clients.assembly import Assembly, WrapSettings
 from tramapy.clients.exchange import AsyncExchange, AsyncSourceSender, Exchange, SourceSender
@@ -18,9 +18,6 @@ from tramapy.values import described
 from tramapy.wire.http_library import HttpLibrary, library_of
 
 __all__ = ["AsyncGovernedTransport", "GovernedTransport"]
-
-_UNNAMED: Final = "a governed transport takes the inner one alone without a name"
-_EXAMPLE: Final = "dlp=... or interceptors=[...]"
 
 
 class GovernedTransport:
@@ -42,7 +39,7 @@ class GovernedTransport:
     def __init__(
         self, inner: Any, *unnamed: Never, vendor: str = "openai", **settings: Unpack[WrapSettings]
     ) -> None:
-        refuse_unnamed(_UNNAMED, unnamed, _EXAMPLE)
+        refuse_unnamed("a governed transport takes the inner one", unnamed)
         send = _sending(inner, "handle_request")
         library = library_of(inner)
         assembly = _assembly(settings, is_async=False)
@@ -84,7 +81,7 @@ class AsyncGovernedTransport:
     def __init__(
         self, inner: Any, *unnamed: Never, vendor: str = "openai", **settings: Unpack[WrapSettings]
     ) -> None:
-        refuse_unnamed(_UNNAMED, unnamed, _EXAMPLE)
+        refuse_unnamed("a governed transport takes the inner one", unnamed)
         send = _sending(inner, "handle_async_request")
         library = library_of(inner)
         assembly = _assembly(settings, is_async=True)
