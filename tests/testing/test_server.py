@@ -237,9 +237,24 @@ def test_one_answer_alone_is_no_list(kind: Any, answers: Any) -> None:
         kind(answers)
 
 
-def test_error_of_the_test_wins_over_a_mistake_of_the_script() -> None:
-    with pytest.raises(KeyError):
-        _ask_and_fail(ScriptedServer())
+def _raise(_: ServerRequest) -> str:
+    raise LookupError("plainly-fake")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([], "ScriptedServer has 0 answers and got request 1; add an answer, or pass repeat_last=True."),
+        ([_raise], "LookupError."),
+    ],
+    ids=["too few", "broken"],
+)
+def test_error_of_the_test_wins_over_a_mistake_of_the_script_and_says_so(
+    answers: list[ScriptedAnswer], said: str
+) -> None:
+    with pytest.raises(KeyError) as caught:
+        _ask_and_fail(ScriptedServer(answers))
+    assert caught.value.__notes__ == [f"The script of ScriptedServer was at fault: {said}"]
 
 
 def _send_raw(server: ScriptedServer, data: bytes) -> None:

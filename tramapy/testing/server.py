@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import Final, Self
 
+from tramapy.hooks.diagnostics import add_note_once
+from tramapy.testing.answers import OutOfAnswersError
 from tramapy.testing.exchange import ServerRequest
 from tramapy.testing.gate import WAIT_LIMIT_S
 from tramapy.testing.http_server import Connection
@@ -67,12 +69,17 @@ class ScriptedServer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop. Raise what was wrong with the script, for example too few answers, unless an error is on its way."""
+        """Stop. Raise what was wrong with the script, for example too few answers; an error on its way gets a note."""
         if self._thread is not None:
             self._thread.stop()
             self._thread = None
-        if self._log.problem is not None and error is None:
-            raise self._log.problem
+        problem = self._log.problem
+        if problem is None:
+            return
+        if error is None:
+            raise problem
+        said = str(problem) if isinstance(problem, OutOfAnswersError) else type(problem).__name__
+        add_note_once(error, f"The script of ScriptedServer was at fault: {said}.")
 
     @property
     def base_url(self) -> str:
