@@ -44,7 +44,7 @@ CANARY = "kv-9731-canary"
 SEVERAL: dict[str, Callable[[Any], object]] = {
     "Message.content_parts": lambda value: Message(role=MessageRole.USER, content_parts=value),
     "Message.tool_calls": lambda value: Message(role=MessageRole.ASSISTANT, tool_calls=value),
-    "Message.content_parts takes": Message.user,
+    "Message.(user|content_parts) takes": Message.user,
     "Message.tool_calls takes": lambda value: Message.assistant(tool_calls=value),
     "ModelResponse.content_parts": lambda value: ModelResponse(content_parts=value),
     "ModelResponse.tool_calls": lambda value: ModelResponse(tool_calls=value),

@@ -16,7 +16,7 @@ from tramapy import (
     Tramapy,
 )
 from tramapy.testing import ScriptedProvider
-from tramapy.values import described, misspelled, shown
+from tramapy.values import described, misspelled, shown, uncallable
 
 
 class Unit:
@@ -115,3 +115,10 @@ def test_a_hook_that_nobody_would_call_is_refused() -> None:
         Tramapy({"p": provider}, interceptors=[Slip()])
     with pytest.raises(ConfigurationError, match=r"event_observers\[0\].*on_engine_evnt.*on_engine_event\?"):
         Tramapy({"p": provider}, event_observers=[Deaf()])
+
+
+def test_a_method_of_which_python_knows_no_arguments_passes() -> None:
+    class Unknown:
+        inspect = staticmethod(min)
+
+    assert uncallable(Unknown(), "inspect", "context", "text") is None

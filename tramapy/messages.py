@@ -183,7 +183,9 @@ class Message:
     origin: object = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        instance("Message.role", self.role, MessageRole, "for example MessageRole.USER")
+        instance(
+            "Message.role", self.role, MessageRole, "for example MessageRole.USER, or write Message.user(...)"
+        )
         texts(self, "Message", "content")
         optional_texts(self, "Message", "tool_call_id", "tool_name")
         if self.tool_calls != ():
@@ -206,6 +208,10 @@ class Message:
         """Make a USER message from text, or from parts where it is multimodal."""
         if isinstance(content, str):
             return cls(role=MessageRole.USER, content=content)
+        if not isinstance(content, Iterable):
+            raise TypeError(
+                f"Message.user takes a str, or parts such as [TextPart(...)], not {type(content).__name__}"
+            )
         return cls(role=MessageRole.USER, content_parts=_parts("Message", content))
 
     @classmethod

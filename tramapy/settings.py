@@ -31,7 +31,7 @@ from tramapy.messages import ToolDefinition
 from tramapy.resilience.breaker import CircuitBreaker, CircuitBreakerSettings
 from tramapy.resilience.budget import TokenBudgetSettings
 from tramapy.resilience.retry import RetryPolicy, RetryPolicySettings
-from tramapy.values import described, misspelled
+from tramapy.values import described, misspelled, uncallable
 
 if TYPE_CHECKING:
     from tramapy.dlp.vault import Vault
@@ -267,7 +267,11 @@ def _interceptors(port: Port, settings: PipelineSettings) -> tuple[OperationInte
             raise _misplaced(where, interceptor, OperationInterceptor)
         for hook in _unfolded(interceptor):
             _refuse_unless_async(port, where, hook, *_INTERCEPTED)
-            wrong = misspelled(hook, OperationInterceptor, *_INTERCEPTED)
+            wrong = (
+                misspelled(hook, OperationInterceptor, *_INTERCEPTED)
+                or uncallable(hook, "intercept_request", "context", "messages")
+                or uncallable(hook, "intercept_response", "context", "response")
+            )
             if wrong is not None:
                 raise ConfigurationError(f"{where}: {wrong}")
     return listed
@@ -293,6 +297,9 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
         refuse_async(name, hook, "open_stream")
+        wrong = uncallable(hook, "inspect", "context", "text")
+        if wrong is not None:
+            raise ConfigurationError(f"{name}: {wrong}")
         _refuse_idle(name, hook)
     if name == "dlp" and dlp.uses_placeholders:
         raise ConfigurationError(

@@ -22,6 +22,7 @@ __all__ = [
     "optional_texts",
     "shown",
     "texts",
+    "uncallable",
 ]
 
 T = TypeVar("T")
@@ -127,6 +128,21 @@ def misspelled(hook: object, base: type[object], *names: str) -> str | None:
         near = difflib.get_close_matches(method, names, n=1, cutoff=0.75)
         if near:
             return f"{kind.__name__}.{method} is never called; did you mean {near[0]}?"
+    return None
+
+
+def uncallable(hook: object, name: str, *arguments: str) -> str | None:
+    """Say how to write a hook's method that takes other arguments than it gets; None where it can be called."""
+    try:
+        signature = inspect.signature(getattr(hook, name))
+    except ValueError:  # one in C, of which Python knows nothing
+        return None
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return (
+            f"{type(hook).__name__}.{name} takes other arguments; write {name}(self, {', '.join(arguments)})"
+        )
     return None
 
 

@@ -77,6 +77,17 @@ class AsyncDiagnostics(FailureDiagnosticObserver):
 SSN = DlpRule(id="ssn", pattern=r"\d{3}-\d{2}-\d{4}")
 RULES = RuleBasedDlpConfiguration(rules=[SSN])
 
+
+class ShortHanded(OperationInterceptor):
+    def intercept_response(self, response: Any) -> Any:  # type: ignore[override] # as newcomers do
+        return response
+
+
+class OneHanded(DlpInterceptor):
+    def inspect(self, text: str) -> Any:  # type: ignore[override] # as newcomers do
+        return text
+
+
 SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"unheard_of": 1}, r"Unknown setting 'unheard_of'; known are default_provider, models"),
     ({"default_provider": "q"}, r"default_provider names the unknown provider 'q'; providers has 'p'"),
@@ -164,6 +175,15 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         r"event_observers\[0\] is of type OnRequest; give it as interceptors=\[\.\.\.\]$",
     ),
     ({"content_observers": [Words]}, r"content_observers\[0\] is the class Words, and no instance; derive a"),
+    (
+        {"interceptors": [ShortHanded()]},
+        r"interceptors\[0\]: ShortHanded\.intercept_response takes other arguments; write "
+        r"intercept_response\(self, context, response\)$",
+    ),
+    (
+        {"dlp": OneHanded()},
+        r"dlp: OneHanded\.inspect takes other arguments; write inspect\(self, context, text\)$",
+    ),
     ({"clock": FakeClock}, r"clock is the class FakeClock, and no instance; write FakeClock\(\.\.\.\)$"),
     ({"intercepters": []}, r"Unknown setting 'intercepters'; did you mean interceptors\?$"),
     ({"no such": 1}, r"Unknown setting, whose name is no plain word; known are default_provider"),

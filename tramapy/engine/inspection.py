@@ -158,7 +158,7 @@ def fail_inspection(
 
 _REASONS = {
     "interceptor_failed": "The DLP interceptor failed",
-    "invalid_result": "The DLP interceptor returned no DlpResult",
+    "invalid_result": "The DLP interceptor returned no DlpResult, such as DlpResult(text)",
     "evidence_without_change": "The DLP interceptor reported redactions but changed nothing",
     "change_without_evidence": "The DLP interceptor changed text without redactions to audit",
     "audit_failed": "The DLP audit emitter failed",
