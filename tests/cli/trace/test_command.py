@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +28,7 @@ from tests.docs.pages import ROOT
 from tests.drivers import HELLO
 from tramapy import Message, ProviderError, Tramapy
 from tramapy.cli.app import app
+from tramapy.cli.trace.command import trace
 from tramapy.telemetry import JsonlEventObserver, OpenTelemetryEventObserver, OtlpRefusal
 from tramapy.testing import FakeClock, ScriptedProvider, assert_no_canary
 
@@ -87,6 +90,19 @@ def test_operations_can_be_chosen(tmp_path: Path) -> None:
     assert ids("--failed") == ["c-2"]
     assert ids("--limit", "2") == ["c-1", "c-2"]
     assert ids("--failed", "--id", "c-1") == []
+
+
+def test_a_terminal_gets_what_fits_into_its_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    trace(str(dumped(tmp_path / "dump")))
+    shown = sys.stdout.getvalue()  # type: ignore[attr-defined]  # it is ours
+    assert "attempt 0" in shown
+    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in shown.splitlines()) == 60
 
 
 def test_an_id_that_nobody_has_is_told(tmp_path: Path) -> None:
