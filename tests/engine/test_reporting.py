@@ -63,7 +63,7 @@ def each(factory: Callable[..., RuntimeEvent], *calls: dict[str, Any], **common:
 def made() -> dict[str, list[RuntimeEvent]]:
     """Give the events of every factory, with and without what may be left out."""
     ends = {"base": BASE, "effective_model": MODEL, "duration_millis": 5}
-    chunk = [{"first_chunk_millis": None, "dlp_micros": 0}, {"first_chunk_millis": 3, "dlp_micros": 7}]
+    chunk = [{"first_chunk_millis": None, "dlp_micros": 0}, {"first_chunk_millis": 3, "dlp_micros": 10}]
     return {
         "operation_started": each(
             reporting.operation_started,

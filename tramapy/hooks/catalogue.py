@@ -80,7 +80,7 @@ DURATION_MILLIS = _number("duration_millis", "How long it took, hooks included")
 FIRST_CHUNK_MILLIS = _number(
     "first_chunk_millis", "From the start of the attempt to the provider's first piece"
 )
-DLP_MICROS = _number("dlp_micros", "How much of it DLP took; only from 1 µs")
+DLP_MICROS = _number("dlp_micros", "How much of it DLP took; only from 10 µs")
 ATTEMPT_COUNT = _few("attempt_count", "How many attempts the operation made")
 FINISH_REASON = _text("finish_reason", "Why the model stopped, a `FinishReason` value")
 INPUT_TOKENS = _number("input_tokens", "Tokens of the prompt, cached ones included")

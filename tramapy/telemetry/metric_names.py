@@ -161,7 +161,7 @@ DLP_DURATION: Final = TelemetryMetric(
     name="tramapy.dlp.duration",
     unit="s",
     kind=MetricKind.HISTOGRAM,
-    description="How long DLP took in an attempt, where it took a microsecond or more",
+    description="How long DLP took in an attempt, where it took 10 µs or more",
     tags=(_PROVIDER_ID,),
     buckets=_SHORT_SECONDS,
 )
