@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx2
+import openai
 import pytest
 
 from tests.clients.worlds import SDK_LEAVES_GENERATORS, Use, World, go
@@ -86,12 +87,21 @@ def test_what_is_no_text_is_refused_where_it_must_be(world: World) -> None:
 
 def test_a_stream_that_nobody_asked_for_is_refused(world: World) -> None:
     async def step(use: Use) -> None:
-        with pytest.raises(ConfigurationError, match=r'allow=\{"things\.list"\}'):
-            await ask(use)
+        with pytest.raises(ConfigurationError, match=r'allow=\{"things\.create"\}'):
+            await go(use.client.post("/things", body={"a": "b"}, cast_to=object))
 
     answer = httpx2.Response(200, content=b"data: x\n\n", headers=STREAM)
     world.use_stub([answer], step)
     assert answer.is_closed
+
+
+def test_a_stream_that_is_read_as_one_passes_and_is_told_of() -> None:
+    async def step(use: Use) -> None:
+        stream = use.client.get("/things", cast_to=object, stream=True, stream_cls=openai.Stream[object])
+        assert stream.response.read() == b"data: x\n\n"
+        assert unscanned(use) == ["binary_answer"]
+
+    World("sync").use_stub([httpx2.Response(200, content=b"data: x\n\n", headers=STREAM)], step)
 
 
 def test_json_by_the_line_is_no_json() -> None:
