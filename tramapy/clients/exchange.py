@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
 from typing import Any, Final, NoReturn, Protocol, cast
 
 import anyio
@@ -28,7 +28,7 @@ from tramapy.messages import ModelRequest
 from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of, body_of
 from tramapy.wire.json_values import invalid_answer, mapping_of, parse
 from tramapy.wire.rejection import Rejection, rejection_error, rejection_in, rejection_under
-from tramapy.wire.sse import SseDecoder
+from tramapy.wire.sse import SseDecoder, SseEvent
 from tramapy.wire.step_timer import StepTimer
 from tramapy.wire.transport_failure import transport_failure
 
@@ -395,9 +395,17 @@ class _EventReader:
         """Whether the last event was given."""
         return self._decoder.is_ended
 
-    def feed(self, chunk: bytes) -> Generator[NativeEvent, None, None]:
+    def feed(self, chunk: bytes) -> Iterable[NativeEvent]:
         """Give the events that a chunk completes."""
-        for event in self._events.feed(chunk):
+        events = self._events.feed(chunk)
+        if type(events) is tuple and len(events) == 1:
+            # what is made at once needs no generator
+            natives = self._decoder.feed(events[0])
+            return natives if not self._is_strict else map(self._marked, natives)
+        return self._each(events)
+
+    def _each(self, events: Iterable[SseEvent]) -> Generator[NativeEvent, None, None]:
+        for event in events:
             for native in self._decoder.feed(event):
                 yield self._marked(native)
             if self._decoder.is_ended:

@@ -136,6 +136,9 @@ class NativeEvent(abc.ABC):
 
     __slots__ = ()
 
+    is_last: bool = False
+    """Whether it is the `NativeEnd`; asked of each event, where `isinstance` would take 0.4 µs."""
+
     pieces: list[NativePiece]
     """Its texts, in order."""
 
@@ -167,6 +170,8 @@ class NativeEnd(NativeEvent):
     """The last event of a stream, given once; every lane that is still open ends with it."""
 
     __slots__ = ()
+
+    is_last: bool = True
 
     @abc.abstractmethod
     def responses(self, text_of: Callable[[Lane], str]) -> tuple[ModelResponse, ...]:

@@ -215,7 +215,8 @@ class Attempt:
         self.is_reported: bool = False
 
     def leave_out(self, paused_s: float) -> None:
-        """Do not count time that was the consumer's."""
+        """Do not count time that was the consumer's, here and in the operation."""
+        self.operation.leave_out(paused_s)
         self.started_s += paused_s
         if self.first_chunk_s is not None:
             self.first_chunk_s += paused_s

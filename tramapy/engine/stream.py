@@ -59,13 +59,15 @@ class EngineStream:
             TramapyError: The operation ended; after its first released piece nothing is retried.
             RuntimeError: Another task or thread is reading this stream.
         """
-        self._enter()
+        if not self._turn.acquire(blocking=False):
+            raise self._taken()
         try:
             ready = self._ready
             while not ready:
                 if self._is_over:
                     return None
-                self._resume()
+                if self._paused_at_s is not None:
+                    self._resume(self._paused_at_s)
                 await self._advance(ready)
             self._is_released = True
             self._paused_at_s = self._operation.pipeline.port.now_s()
@@ -79,13 +81,14 @@ class EngineStream:
         Raises:
             RuntimeError: Another task or thread is reading this stream.
         """
-        self._enter()
+        if not self._turn.acquire(blocking=False):
+            raise self._taken()
         try:
             self._ready.clear()
             if self._is_over:
                 return
             self._is_over = True
-            self._resume()
+            self._resume(self._paused_at_s)
             try:
                 await self._close_reader(None)
             finally:
@@ -99,24 +102,22 @@ class EngineStream:
         if self._is_over or reader is None:
             return False
         self._is_over = True
-        self._resume()
+        self._resume(self._paused_at_s)
         reader.abandon()
         self._end("abandoned")
         return True
 
-    def _enter(self) -> None:
-        if not self._turn.acquire(blocking=False):
-            raise RuntimeError("This stream is being read elsewhere; cancel that reader, or close it there")
+    @staticmethod
+    def _taken() -> RuntimeError:
+        return RuntimeError("This stream is being read elsewhere; cancel that reader, or close it there")
 
-    def _resume(self) -> None:
+    def _resume(self, paused_at_s: float | None) -> None:
         """Take the turn back from the consumer, whose own time never counts."""
-        paused_at_s, self._paused_at_s = self._paused_at_s, None
         if paused_at_s is None:
             return
+        self._paused_at_s = None
         paused_s = self._operation.pipeline.port.now_s() - paused_at_s
-        self._operation.leave_out(paused_s)
-        if self._attempt is not None:
-            self._attempt.leave_out(paused_s)
+        (self._attempt or self._operation).leave_out(paused_s)
 
     async def _advance(self, ready: deque[Any]) -> None:
         """Make one step: open the next attempt, or take one piece from the open one."""

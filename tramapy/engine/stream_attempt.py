@@ -188,39 +188,37 @@ class StreamAttempt:
 
     async def _pull(self) -> object:
         """Return the provider's next piece, within the limits that hold for it."""
-        attempt, source = self._attempt, self._source
-        pipeline, timeout_s = attempt.pipeline, attempt.operation.timeout_s
-        port = pipeline.port
-        check_deadline(attempt.operation)
+        attempt, first_limit_s = self._attempt, self._first_limit_s
+        operation, pipeline = attempt.operation, attempt.pipeline
+        port, timeout_s = pipeline.port, operation.timeout_s
+        if operation.deadline_at_s is not None:
+            check_deadline(operation)
         is_first = attempt.first_chunk_s is None
-        asked_s = 0.0 if timeout_s is None and self._first_limit_s is None else port.now_s()
+        asked_s = 0.0 if timeout_s is None and first_limit_s is None else port.now_s()
         # Later pieces get no scope of their own: it would cost more than everything else done for them.
-        limit = max(self._first_by_s - asked_s, 0.0) if is_first and self._first_limit_s is not None else None
-        failure: Exception | None = None
-        chunk: object = None
+        limit = max(self._first_by_s - asked_s, 0.0) if is_first and first_limit_s is not None else None
         try:
             if pipeline.observers.has_scopes:
+                source = self._source
                 chunk = await self._within_scope(lambda: port.next_chunk(source, limit))
             else:
-                chunk = await port.next_chunk(source, limit)
+                chunk = await port.next_chunk(self._source, limit)
         except Exception as error:
             failure = error
-        if failure is not None:
-            raise await failed_call(attempt, failure) from None
-        if chunk is Signal.EXPIRED:
-            raise expired(attempt, self._first_limit_s)
-        if chunk is Signal.ENDED:
-            raise self._cut()
-        if is_first:
-            attempt.first_chunk_s = port.now_s()
-        elif timeout_s is not None and port.now_s() - asked_s > timeout_s:
-            raise ProviderTimeoutError(
-                f"Provider {attempt.route.provider.provider_id!r} let a piece of its stream wait longer than "
-                f"timeout_s={timeout_s}"
-            )
-        if pipeline.observers.hears_chunks and not isinstance(chunk, (CompletedChunk, NativeEnd)):
-            attempt.report_chunk(port.now_s())
-        return chunk
+        else:
+            if type(chunk) is Signal:
+                raise self._cut() if chunk is Signal.ENDED else expired(attempt, first_limit_s)
+            if is_first:
+                attempt.first_chunk_s = port.now_s()
+            elif timeout_s is not None and port.now_s() - asked_s > timeout_s:
+                raise ProviderTimeoutError(
+                    f"Provider {attempt.route.provider.provider_id!r} let a piece of its stream wait longer than "
+                    f"timeout_s={timeout_s}"
+                )
+            if pipeline.observers.hears_chunks and not isinstance(chunk, (CompletedChunk, NativeEnd)):
+                attempt.report_chunk(port.now_s())
+            return chunk
+        raise await failed_call(attempt, failure) from None
 
     async def _within_scope(self, step: Callable[[], Awaitable[T]]) -> T:
         """Make one provider step inside the observers' scopes; they are left before anyone else runs."""

@@ -96,8 +96,8 @@ class InspectedText:
         self._attempt.dlp_s += now_s() - started_s
         if failure is not None:
             raise inspection_error(self._attempt, self._context, "feed", failure) from None
-        if self._is_aligned:
-            # The common case costs one comparison: what comes out is what went in, so there is nothing to audit.
+        # The common case costs two comparisons: what comes out is what went in, so there is nothing to audit.
+        if self._is_aligned and (released != text or self._pending):
             pending = self._pending + text
             self._is_aligned = pending.startswith(released)
             self._pending = pending[len(released) :]
@@ -151,6 +151,8 @@ class InspectedText:
 
 def _text(released: object) -> str:
     """Return what a DLP stream released; an awaitable is closed, since nobody will await it."""
+    if type(released) is str:
+        return released
     if isinstance(released, str):
         return exact_text(released)
     close = getattr(released, "close", None)
