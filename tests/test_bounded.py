@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import AsyncIterator, Callable, Iterator
+from typing import cast
 
 import anyio
 import httpx2
@@ -223,6 +224,38 @@ async def test_anything_that_is_async_iterable_is_a_body() -> None:
 
 def test_whole_body_is_given_as_bytes_at_the_limit() -> None:
     assert read_bounded_bytes(Reader(b"1234567890"), LIMIT) == b"1234567890"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [([], b""), ([b"1234567890"], b"1234567890"), ([b"12345", b"678", b"90"], b"1234567890")],
+    ids=["none", "one", "three"],
+)
+def test_body_of_a_generator_is_given_whole(pieces: list[bytes], whole: bytes) -> None:
+    assert read_bounded_bytes((piece for piece in pieces), LIMIT) == whole
+
+
+@pytest.mark.parametrize(
+    ("pieces", "taken"),
+    [([b"12345678901", b""], 1), ([b"1", b"2345678901", b""], 2)],
+    ids=["first", "second"],
+)
+def test_body_of_a_generator_is_left_at_the_limit(pieces: list[bytes], taken: int) -> None:
+    given: list[bytes] = []
+
+    def body() -> Iterator[bytes]:
+        for piece in pieces:
+            given.append(piece)
+            yield piece
+
+    with pytest.raises(ResponseTooLargeError):
+        read_bounded_bytes(body(), LIMIT)
+    assert len(given) == taken
+
+
+def test_piece_of_a_generator_that_is_no_bytes_is_refused() -> None:
+    with pytest.raises(TypeError, match="gave str, not bytes"):
+        read_bounded_bytes(cast("Iterator[bytes]", (piece for piece in ["text"])), LIMIT)
 
 
 def _overflow() -> ResponseTooLargeError:

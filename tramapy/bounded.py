@@ -28,6 +28,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Generator,
     Iterable,
     Iterator,
 )
@@ -176,6 +177,16 @@ def read_bounded_bytes(
         ValueError: `limit_bytes` is below 1.
     """
     check = _Check(limit_bytes, None)
+    if isinstance(source, types.GeneratorType):
+        # nearly all bodies come in one piece
+        pieces = cast("Generator[bytes, None, None]", source)
+        taken = [next(pieces, b"")]
+        if type(taken[0]) is bytes and len(taken[0]) <= limit_bytes:
+            second = next(pieces, None)
+            if second is None:
+                return taken[0]
+            taken.append(second)
+        source = _all_pieces(taken, pieces)
     return check.whole(_collect(source, check.limit_bytes), source_name)
 
 
@@ -336,6 +347,12 @@ def _chunks(source: ByteSource, collected: _Collected) -> Iterator[bytes]:
     if isinstance(source, Iterable):
         return iter(source)
     raise TypeError(f"{type(source).__name__} has neither iter_bytes nor read, and is not iterable")
+
+
+def _all_pieces(taken: list[bytes], others: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
+    """Give pieces of which some were taken before."""
+    yield from taken
+    yield from others
 
 
 def _read_chunks(reader: ByteReader, collected: _Collected) -> Iterator[bytes]:

@@ -1,10 +1,12 @@
 """What the codecs of all formats share."""
 
+import json
+
 import pytest
 
 from tests.clients.plain_event import PlainEvent
 from tramapy import DlpInspectionError
-from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece
+from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, dumps, encoder
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.wire.rest import SKIP
 from tramapy.wire.sse import SseEvent
@@ -23,6 +25,14 @@ def test_an_event_goes_out_as_it_came_unless_it_was_written() -> None:
     assert event.frame() == b'event: x\ndata: {"a":"\\ud801"}\n\n'
     event.value["a"] = "\u00e9"
     assert event.frame() == b'event: x\ndata: {"a":"\xc3\xa9"}\n\n'
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": [1, 2.5, None, True, {}], "é": '你\n"\x1f\u2028'}, "text", 5, [], None, float("inf")]
+)
+def test_json_is_written_alike_with_and_without_the_encoder_in_c(value: object) -> None:
+    assert "".join(encoder(None)(value, 0)) == dumps(value)
+    assert dumps(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("is_rest_first", [True, False])

@@ -238,5 +238,5 @@ def test_body_is_decompressed_once(name: str, *, is_compressed: bool, is_read: b
     if is_read:
         response.read()
 
-    assert b"".join(body_of(response)) == b"abc"
+    assert b"".join(body_of(response, is_encoded=is_compressed)) == b"abc"
     assert response.is_closed

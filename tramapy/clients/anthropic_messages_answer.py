@@ -15,6 +15,7 @@ from tramapy.clients.anthropic_messages_blocks import (
     joined_fields,
 )
 from tramapy.clients.anthropic_messages_plan import ANSWER, is_call
+from tramapy.clients.anthropic_messages_usual import is_usual_answer
 from tramapy.clients.codec import WireAnswer, dumps, merged_text, rest_text
 from tramapy.clients.message_drafts import text_response
 from tramapy.clients.nesting import read_answer
@@ -87,7 +88,7 @@ class MessagesAnswer(WireAnswer):
         self.texts: tuple[NativeText, ...] = tuple(
             [NativeText(thought, location) for thought in thoughts[1:]]
         )
-        rest = rest_text(body, ANSWER)
+        rest = "" if is_usual_answer(body) else rest_text(body, ANSWER)
         self._has_rest = bool(rest)
         if rest:
             self.texts += (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),)

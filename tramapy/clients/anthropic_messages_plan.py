@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, cast
 
-from tramapy.clients.plans import each, opaque, shown, word
+from tramapy.clients.plans import each, numbers, opaque, shown, word
 from tramapy.wire.json_values import mapping_of
 from tramapy.wire.rest import EACH, SKIP, Plan
 
@@ -381,6 +381,9 @@ _USAGE: Final[Plan] = {
     "output_tokens": _number,
     "cache_creation_input_tokens": _number,
     "cache_read_input_tokens": _number,
+    "cache_creation": {"ephemeral_5m_input_tokens": _number, "ephemeral_1h_input_tokens": _number},
+    "server_tool_use": numbers,
+    "output_tokens_details": numbers,
     "service_tier": opaque,
     "inference_geo": opaque,
     "speed": opaque,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from tramapy.clients.anthropic_messages_blocks import (
     CHANGED_SIGNATURE,
@@ -30,8 +29,7 @@ Placed = Sequence[tuple[int | None, Message]]
 """Messages, each with its position among those that were shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a message stands.
 
     Args:

@@ -210,13 +210,15 @@ class Exchange(_BaseExchange):
         timer = self._timer(request)
         response = self._open(call, body, request.timeout_s)
         head = call.head = Head.of(response)
-        if response.is_success and _passes(call, response, head):
+        if head.is_success and _passes(call, response, head):
             call.passed = response
             return PassedAnswer(response, is_strict=call.is_strict)
         try:
-            self._require_success(response, head)
+            if not head.is_success:
+                self._refuse(response, head)
             _require_whole(call, head)
-            data = read_bounded_bytes(timer.watch(body_of(response)), self._limit_bytes, source_name=_ANSWER)
+            chunks = timer.watch(body_of(response, is_encoded=head.is_encoded))
+            data = read_bounded_bytes(chunks, self._limit_bytes, source_name=_ANSWER)
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
@@ -238,10 +240,12 @@ class Exchange(_BaseExchange):
         response = self._open(call, body, request.timeout_s)
         try:
             head = call.head = Head.of(response)
-            self._require_success(response, head)
+            if not head.is_success:
+                self._refuse(response, head)
+            body_chunks = body_of(response, is_encoded=head.is_encoded)
             if not _may_be_event_stream(head):
-                self._no_stream(head, read_bounded_bytes(body_of(response), self._limit_bytes))
-            with contextlib.closing(timer.watch(body_of(response))) as chunks:
+                self._no_stream(head, read_bounded_bytes(body_chunks, self._limit_bytes))
+            with contextlib.closing(timer.watch(body_chunks)) as chunks:
                 for chunk in chunks:
                     for event in reader.feed(chunk):
                         yield event
@@ -266,9 +270,7 @@ class Exchange(_BaseExchange):
             failure = self._failure(error, _CONNECTION_FAILED)
         raise failure from None
 
-    def _require_success(self, response: HttpResponse, head: Head) -> None:
-        if response.is_success:
-            return
+    def _refuse(self, response: HttpResponse, head: Head) -> NoReturn:
         try:
             text = read_error_preview(response, REJECTION_LIMIT_BYTES)
         except self._library.RequestError:
@@ -307,15 +309,15 @@ class AsyncExchange(_BaseExchange):
         timer = self._timer(request)
         response = await self._open(call, body, request.timeout_s)
         head = call.head = Head.of(response)
-        if response.is_success and _passes(call, response, head):
+        if head.is_success and _passes(call, response, head):
             call.passed = response
             return PassedAnswer(response, is_strict=call.is_strict)
         try:
-            await self._require_success(response, head)
+            if not head.is_success:
+                await self._refuse(response, head)
             _require_whole(call, head)
-            data = await aread_bounded_bytes(
-                timer.awatch(abody_of(response)), self._limit_bytes, source_name=_ANSWER
-            )
+            chunks = timer.awatch(abody_of(response, is_encoded=head.is_encoded))
+            data = await aread_bounded_bytes(chunks, self._limit_bytes, source_name=_ANSWER)
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
@@ -332,10 +334,12 @@ class AsyncExchange(_BaseExchange):
         response = await self._open(call, body, request.timeout_s)
         try:
             head = call.head = Head.of(response)
-            await self._require_success(response, head)
+            if not head.is_success:
+                await self._refuse(response, head)
+            body_chunks = abody_of(response, is_encoded=head.is_encoded)
             if not _may_be_event_stream(head):
-                self._no_stream(head, await aread_bounded_bytes(abody_of(response), self._limit_bytes))
-            async with contextlib.aclosing(timer.awatch(abody_of(response))) as chunks:
+                self._no_stream(head, await aread_bounded_bytes(body_chunks, self._limit_bytes))
+            async with contextlib.aclosing(timer.awatch(body_chunks)) as chunks:
                 async for chunk in chunks:
                     for event in reader.feed(chunk):
                         if isinstance(event, NativeEnd):
@@ -363,9 +367,7 @@ class AsyncExchange(_BaseExchange):
             failure = self._failure(error, _CONNECTION_FAILED)
         raise failure from None
 
-    async def _require_success(self, response: HttpResponse, head: Head) -> None:
-        if response.is_success:
-            return
+    async def _refuse(self, response: HttpResponse, head: Head) -> NoReturn:
         try:
             text = await aread_error_preview(abody_of(response), REJECTION_LIMIT_BYTES)
         except self._library.RequestError:

@@ -48,7 +48,7 @@ _logger: Final = logging.getLogger("tramapy.clients")
 
 _RETRY_HEADER: Final = "x-stainless-retry-count"
 
-_NO_HEAD: Final = Head(status=200, headers=[], content_type="", extensions={}, history=[])
+_NO_HEAD: Final = Head(status=200, headers=[], content_type="", is_encoded=False, extensions={}, history=[])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -84,6 +84,7 @@ class _BaseGovernor:
         base_url = settings.base_url
         self._origin = None if base_url is None else _origin(base_url)
         self._base_path: str = "" if base_url is None else base_url.path
+        self._may_retry = False
         self._has_warned = False
 
     def _begin(self, request: HttpRequest, options: Mapping[str, object]) -> tuple[HttpCall, Operation, bool]:
@@ -142,7 +143,8 @@ class _BaseGovernor:
                 f"A wrapped client sends to {settings.base_url.host}, not to {url.host}: who is behind it is "
                 f'not known. Use a client with that base_url, or wrap with allow={{"{url.host}"}}'
             )
-        self._warn_of_retries(request)
+        if self._may_retry:
+            self._warn_of_retries(request)
         return settings.surfaces.find(request.method, url.path, self._base_path)
 
     def _require_allowed(self, surface: Surface, why: str) -> None:
@@ -177,6 +179,7 @@ class _BaseGovernor:
 
     def _rejected(self, error: NativeRejectionError, call: HttpCall, started_s: float) -> HttpResponse:
         """Return a refusal as a response, of which the SDK makes its own error."""
+        self._may_retry = True
         head = call.head or _NO_HEAD
         known = head._replace(
             status=error.status_code or 500, headers=list(error.headers) or head.headers, extensions={}
@@ -198,6 +201,7 @@ class _BaseGovernor:
     def outward(self, error: BaseException, request: HttpRequest) -> BaseException:
         """Return the error to raise to the SDK: without frames, and of a class that it lets through."""
         settings = self.settings
+        self._may_retry = True
         return vendor_error(detached(error), settings.errors, settings.library, request)
 
 

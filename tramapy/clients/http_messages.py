@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tramapy.clients.remembered import remembered
-from tramapy.wire.http_library import HttpLibrary, headers_beside_body
+from tramapy.wire.http_library import BODY_HEADERS, HttpLibrary
 
 __all__ = [
     "Head",
@@ -41,6 +41,7 @@ class Head(NamedTuple):
         status: The HTTP status.
         headers: Without those about the body.
         content_type: The body's type, as it was said.
+        is_encoded: Whether the body may be compressed.
         extensions: The protocol's version and the reason phrase.
         history: The redirects before it.
     """
@@ -48,20 +49,37 @@ class Head(NamedTuple):
     status: int
     headers: list[tuple[bytes, bytes]]
     content_type: str
+    is_encoded: bool
     extensions: Mapping[str, Any]
     history: list[HttpResponse]
 
     def __repr__(self) -> str:
         return f"Head({self.status})"
 
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is 2xx."""
+        return 200 <= self.status <= 299
+
     @classmethod
     def of(cls, response: HttpResponse) -> Head:
         """Read a response's head."""
         extensions = response.extensions
+        headers, content_type, is_encoded = [], b"", False
+        # one walk, for the library walks over all of them for each that is asked for
+        for item in response.headers.raw:
+            name = item[0].lower()
+            if name not in BODY_HEADERS:
+                headers.append(item)
+            elif name == b"content-type":
+                content_type = content_type or item[1]
+            elif name == b"content-encoding":
+                is_encoded = True
         return cls(
             status=response.status_code,
-            headers=headers_beside_body(response),
-            content_type=response.headers.get("content-type", ""),
+            headers=headers,
+            content_type=content_type.decode("latin-1"),
+            is_encoded=is_encoded,
             extensions={name: extensions[name] for name in _EXTENSIONS if name in extensions},
             history=response.history,
         )

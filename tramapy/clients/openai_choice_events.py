@@ -34,7 +34,10 @@ HEAD: Final[tuple[str, ...]] = ("id", "object", "created", "model", "service_tie
 USUAL: Final = frozenset((*HEAD, "obfuscation"))
 """Fields without text."""
 
-_FINISH_REASONS: Final = ("stop", "length", "tool_calls")
+_USUAL_HEAD: Final = frozenset((*USUAL, "usage", "choices"))
+_USUAL_CHOICE: Final = frozenset(("index", "finish_reason", "logprobs"))
+_FINISH_REASONS: Final = (None, "stop", "length", "tool_calls")
+_NOT_OPAQUE: Final = frozenset((dict, list))
 _TIERS: Final = (None, "default")
 
 
@@ -302,29 +305,25 @@ def _drop_logprobs(choice: dict[str, object]) -> None:
 
 def is_usual_head(value: Mapping[str, object]) -> bool:
     """Tell whether a plan would find nothing beside the choices; it takes three times as long to tell itself."""
-    for name, item in value.items():
-        if name in USUAL:
-            if isinstance(item, (dict, list)):
-                return False
-        elif name == "usage":
-            if item is not None and numbers(item) is not SKIP:
-                return False
-        elif name != "choices":
-            return False
-    return value.get("service_tier") in _TIERS
+    usage = value.get("usage")
+    if not value.keys() <= _USUAL_HEAD or not (usage is None or numbers(usage) is SKIP):
+        return False
+    kinds = [*map(type, value.values())]
+    # no other array than the choices, and no other object than the usage
+    return (
+        kinds.count(list) == (type(value.get("choices")) is list)
+        and kinds.count(dict) == (type(usage) is dict)
+        and value.get("service_tier") in _TIERS
+    )
 
 
 def is_usual_choice(native: Mapping[str, object], text_name: str) -> bool:
     """Tell whether all fields of a choice, beside the one with its text, are such as the plan covers."""
-    for name, item in native.items():
-        if name == text_name:
-            continue
-        if name == "finish_reason":
-            is_covered = item is None or item in _FINISH_REASONS
-        elif name == "logprobs":
-            is_covered = item is None
-        else:
-            is_covered = name == "index" and not isinstance(item, (dict, list))
-        if not is_covered:
-            return False
-    return True
+    names = native.keys() - _USUAL_CHOICE
+    return (
+        len(names) == 1
+        and text_name in names
+        and native.get("finish_reason") in _FINISH_REASONS
+        and native.get("logprobs") is None
+        and type(native.get("index")) not in _NOT_OPAQUE
+    )

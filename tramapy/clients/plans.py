@@ -52,13 +52,18 @@ def _are_numbers(fields: Mapping[str, object]) -> bool:
     names = "".join(fields)
     if not _NAMES(names) or len(names) > 64 * len(fields):
         return False
+    if _NUMBER_TYPES.issuperset(map(type, fields.values())):
+        return True
     return all(map(_is_number, fields.values()))
 
 
 def _is_number(value: object) -> bool:
-    if value is None or isinstance(value, (int, float)):
+    if type(value) in _NUMBER_TYPES:
         return True
     return isinstance(value, dict) and _are_numbers(cast("dict[str, object]", value))
+
+
+_NUMBER_TYPES: Final = frozenset((int, float, bool, type(None)))
 
 
 def by_name(plan: Plan) -> Callable[[object], Plan]:

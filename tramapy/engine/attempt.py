@@ -49,7 +49,7 @@ async def run_attempt(attempt: Attempt) -> ModelResponse | NativeAnswer:
     """Run one attempt to its answer; what it raises is for `dispatch` to judge."""
     request = await prepare(attempt)
     answer = await call_provider(attempt, request)
-    if isinstance(answer, NativeAnswer):
+    if not isinstance(answer, ModelResponse):
         responses, texts = await inspect_native(attempt, answer)
         return await restore_native(attempt, answer, await conclude_all(attempt, responses), texts)
     response = await conclude(attempt, await inspect_response(attempt, answer))

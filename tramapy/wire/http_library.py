@@ -14,6 +14,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.values import described
 
 __all__ = [
+    "BODY_HEADERS",
     "REJECTION_LIMIT_BYTES",
     "AsyncHttpClient",
     "AsyncHttpResponse",
@@ -35,10 +36,10 @@ _MAX_READY_PIECES: Final = 1000
 
 _MODULE_NAMES: Final = ("httpx2", "httpx")
 
-# they describe the body as it came, not as it is handed on
-_BODY_HEADERS: Final = frozenset(
+BODY_HEADERS: Final = frozenset(
     {b"content-encoding", b"content-length", b"content-type", b"transfer-encoding"}
 )
+"""In small letters: they describe the body as it came, not as it is handed on."""
 
 
 class HttpResponse(Protocol):
@@ -154,27 +155,23 @@ def headers_beside_body(response: Any) -> list[tuple[bytes, bytes]]:
 
     As bytes: a header may hold what is no ASCII, and its text form cannot be a header again.
     """
-    return [(name, value) for name, value in response.headers.raw if name.lower() not in _BODY_HEADERS]
+    return [(name, value) for name, value in response.headers.raw if name.lower() not in BODY_HEADERS]
 
 
-def body_of(response: HttpResponse) -> Generator[bytes, None, None]:
+def body_of(response: HttpResponse, *, is_encoded: bool) -> Generator[bytes, None, None]:
     """Give the decompressed body; one that is not compressed passes by the library's decoders."""
-    return response.iter_bytes() if _needs_decoding(response) else response.iter_raw()
-
-
-def _needs_decoding(response: HttpResponse | AsyncHttpResponse) -> bool:
     # a body that was read before, by a hook, is there decoded alone
-    return response.is_stream_consumed or "content-encoding" in response.headers
+    return response.iter_bytes() if is_encoded or response.is_stream_consumed else response.iter_raw()
 
 
-async def abody_of(response: AsyncHttpResponse) -> AsyncGenerator[bytes, None]:
+async def abody_of(response: AsyncHttpResponse, *, is_encoded: bool = True) -> AsyncGenerator[bytes, None]:
     """Give the decompressed body; left early, it ends the library's own generators with it.
 
     Both libraries read through generators within generators, and closing the outermost drops the others for
     the event loop to find: a warning on trio, a task at a bad time on asyncio. A read that is cancelled ends
     each of them in turn.
     """
-    chunks = response.aiter_bytes() if _needs_decoding(response) else response.aiter_raw()
+    chunks = response.aiter_bytes() if is_encoded or response.is_stream_consumed else response.aiter_raw()
     is_at_end = False
     try:
         async for chunk in chunks:

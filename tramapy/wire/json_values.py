@@ -72,6 +72,8 @@ def mapping_of(value: object) -> Mapping[str, object]:
     """Return an object; empty where `value` is none."""
     if type(value) is dict:  # parsed JSON has no other, and to ask for a Mapping takes five times as long
         return cast("dict[str, object]", value)
+    if value is None:
+        return _EMPTY
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else _EMPTY
 
 
@@ -140,4 +142,4 @@ def text_of(value: object) -> str | None:
 
 def count_of(value: object) -> int | None:
     """Return a count; None where `value` is no integer, negative, or more than 64 bits hold."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
+    return value if type(value) is int and 0 <= value <= MOST else None
