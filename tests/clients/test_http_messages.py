@@ -1,8 +1,26 @@
 """What is kept of a provider's response beside its body."""
 
-import httpx2
+from __future__ import annotations
 
-from tramapy.clients.http_messages import Head
+import importlib
+import importlib.util
+import pickle
+from typing import Any
+
+import httpx2
+import pytest
+
+from tramapy.clients.http_messages import Head, whole_response
+
+LIBRARIES = [name for name in ("httpx", "httpx2") if importlib.util.find_spec(name)]
+HEAD = Head.of(httpx2.Response(200, headers={"x-request-id": "r-1"}))
+
+
+def whole(name: str) -> tuple[Any, Any]:
+    """Return a library, and a response of its own with a body."""
+    library = importlib.import_module(name)
+    request = library.Request("POST", "http://provider.test/v1")
+    return library, whole_response(library, HEAD, b'{"a":1}', request, elapsed_s=0.5)
 
 
 def test_head_shows_no_header() -> None:
@@ -19,3 +37,57 @@ def test_head_says_what_the_body_is() -> None:
     assert head.is_encoded
     assert head.is_success
     assert not Head.of(httpx2.Response(304)).is_success
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_whole_response_is_read_as_any_other(name: str) -> None:
+    library, response = whole(name)
+    with pytest.raises(library.ResponseNotRead):
+        _ = response.content
+    assert isinstance(response, library.Response)
+    assert response.read() == response.read() == response.content == b'{"a":1}'
+    assert type(response) is library.Response
+    assert (response.is_closed, response.is_stream_consumed, response.num_bytes_downloaded) == (True, True, 7)
+    assert response.json() == {"a": 1}
+    assert response.headers["content-length"] == "7"
+    assert pickle.loads(pickle.dumps(response)).content == b'{"a":1}'
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", LIBRARIES)
+async def test_whole_response_is_read_on_event_loops(name: str) -> None:
+    library, response = whole(name)
+    assert await response.aread() == response.content == b'{"a":1}'
+    assert type(response) is library.Response
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_whole_response_can_be_streamed(name: str) -> None:
+    library, response = whole(name)
+    assert list(response.iter_bytes()) == [b'{"a":1}']
+    with pytest.raises(library.StreamConsumed):
+        response.read()
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_whole_response_that_was_closed_is_not_read(name: str) -> None:
+    library, response = whole(name)
+    response.close()
+    with pytest.raises(library.StreamClosed):
+        response.read()
+
+
+def test_whole_response_of_a_library_with_other_internals_is_its_own() -> None:
+    class Other(httpx2.Response):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.__dict__.pop("_content", None)
+
+    class Library:
+        Response = Other
+        ByteStream = httpx2.ByteStream
+
+    library: Any = Library
+    response = whole_response(library, HEAD, b"x", httpx2.Request("GET", "http://a.test"), elapsed_s=0.5)
+    assert type(response) is Other
+    assert response.read() == b"x"

@@ -51,6 +51,8 @@ _FINISH_WORDS: Final = {
 
 # a message with no more than these has no text but what its response shows
 _USUAL: Final = frozenset(("role", "content", "refusal"))
+# and usually has no more than these, and nothing in them
+_EMPTY: Final = frozenset(("annotations", "audio", "function_call", "tool_calls"))
 
 
 class _Place(NamedTuple):
@@ -150,7 +152,7 @@ class ChatAnswer(WireAnswer):
                 calls = read_calls(message.get("tool_calls")).calls
                 response = response.replace(content_parts=content.parts, tool_calls=calls)
             responses.append(response)
-            if not message.keys() <= _USUAL:
+            if _has_more(message):
                 self._read_texts(position, message, reasoning, texts)
                 is_usual = False
             elif is_usual:
@@ -239,6 +241,12 @@ def _check(message: Mapping[str, object]) -> None:
         return
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in cast("list[object]", calls)):
         raise invalid_answer("has a tool call that is no object")
+
+
+def _has_more(message: Mapping[str, object]) -> bool:
+    """Tell whether a message may have other text than its content and its refusal."""
+    names = message.keys() - _USUAL
+    return bool(names) and (not names <= _EMPTY or any(message[name] for name in names))
 
 
 def _is_usual(choice: Mapping[str, object], message: Mapping[str, object]) -> bool:
