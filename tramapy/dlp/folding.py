@@ -219,6 +219,16 @@ class FoldedPieces:
     def __init__(self) -> None:
         self._waiting = ""
 
+    def is_plain(self, text: str) -> bool:
+        """Tell whether the next piece folds to itself, so that it need not be taken."""
+        return (
+            not self._waiting
+            and text.isascii()
+            and "\\" not in text
+            and "%" not in text
+            and "\x1b" not in text
+        )
+
     def feed(self, text: str) -> tuple[str, Folded]:
         """Take the next piece; return the original text that is folded now, and what it folds to."""
         if self._waiting:

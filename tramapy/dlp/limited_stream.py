@@ -38,7 +38,9 @@ class LimitedDlpStream:
             DlpInspectionError: The text is too long, or a rule cannot redact it.
             ValueError: The stream has ended.
         """
-        self._close()
+        if not self._is_open:
+            raise _ended()
+        self._is_open = False
         self._fed_length += len(text)
         try:
             if self._max_text_length is not None and self._fed_length > self._max_text_length:
@@ -57,7 +59,9 @@ class LimitedDlpStream:
             DlpInspectionError: A rule cannot redact it.
             ValueError: The stream has ended.
         """
-        self._close()
+        if not self._is_open:
+            raise _ended()
+        self._is_open = False
         try:
             return self._stream.finish()
         finally:
@@ -68,11 +72,9 @@ class LimitedDlpStream:
         self._is_open = False
         self._stream.abort()
 
-    def _close(self) -> None:
-        """Close the stream, until the step that begins has gone well."""
-        if not self._is_open:
-            raise ValueError("This DLP stream has ended, by finish(), abort() or an error; open another one")
-        self._is_open = False
+
+def _ended() -> ValueError:
+    return ValueError("This DLP stream has ended, by finish(), abort() or an error; open another one")
 
 
 def text_too_long_error(max_text_length: int) -> DlpInspectionError:

@@ -192,6 +192,14 @@ class _PackSource:
 
     def feed(self, text: str) -> None:
         """Read the next piece."""
+        if self._body is None and self._pieces.is_plain(text) and self._text.add_plain(text):
+            # by far the most pieces: nothing to fold, and no match under way that is dropped as it comes
+            self._follow(text, len(self._text.folded) - len(text))
+            if self._hot_segments or len(self._text.folded) > self._slides_at:
+                self._decide(is_end=False)
+            else:
+                self._advance(self._segment_start)
+            return
         self._add(*self._pieces.feed(text), is_end=False)
 
     def finish(self) -> None:
@@ -318,9 +326,10 @@ class _PackSource:
         self.decided_end = self._text.drop(count)
         self._cut_left = 0
         self._segment_start = max(self._segment_start - count, 0)
-        self._hot_segments = [
-            (max(start - count, 0), end - count) for start, end in self._hot_segments if end > count
-        ]
+        if self._hot_segments:
+            self._hot_segments = [
+                (max(start - count, 0), end - count) for start, end in self._hot_segments if end > count
+            ]
 
 
 class _Undecided:
@@ -362,6 +371,19 @@ class _Undecided:
             self._ends.append(start + last)
         self.folded += folded.text
 
+    def add_plain(self, text: str) -> bool:
+        """Append a piece that folds to itself, if all before it did, too; else nothing is done."""
+        if self._starts is not None:
+            return False
+        start = self.read_length
+        if not self.folded:
+            self._origin = start
+        elif self._origin + len(self.folded) != start:
+            return False
+        self.folded += text
+        self.read_length = start + len(text)
+        return True
+
     def original(self, start: int, end: int) -> tuple[int, int]:
         """Return the place in the whole text of a stretch that is not empty."""
         if self._starts is None or self._ends is None:
@@ -370,12 +392,15 @@ class _Undecided:
 
     def drop(self, count: int) -> int:
         """Drop the first characters; return where the last of them ends in the whole text."""
-        end = self.original(count - 1, count)[1]
+        if self._starts is None or self._ends is None:
+            self.folded = self.folded[count:]
+            self._origin += count
+            return self._origin
+        end = self._ends[count - 1]
         self.folded = self.folded[count:]
         self._origin += count
-        if self._starts is not None and self._ends is not None:
-            if self.folded:
-                del self._starts[:count], self._ends[:count]
-            else:
-                self._starts = self._ends = None
+        if self.folded:
+            del self._starts[:count], self._ends[:count]
+        else:
+            self._starts = self._ends = None
         return end
