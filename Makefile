@@ -74,10 +74,10 @@ bench-peers: ## the same against LiteLLM and against products that redact, in en
 	.venv-peers-dlp/bin/python -m pip install --quiet --disable-pip-version-check tenacity trio 'anyio>=4.4'
 	.venv-peers-dlp/bin/python -W ignore -m benchmarks.dlp_peers
 	$(PYTHON) -m venv .venv-peers-otel
-	.venv-peers-otel/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-genai-openai==1.3b0' opentelemetry-sdk openai
+	.venv-peers-otel/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-genai-openai==1.3b0' opentelemetry-sdk openai google-re2 tenacity
 	.venv-peers-otel/bin/python -W ignore -m benchmarks.telemetry_peers genai-openai
 	$(PYTHON) -m venv .venv-peers-openllmetry
-	.venv-peers-openllmetry/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-openai==0.62.4' opentelemetry-sdk openai
+	.venv-peers-openllmetry/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-openai==0.62.4' opentelemetry-sdk openai google-re2 tenacity
 	.venv-peers-openllmetry/bin/python -W ignore -m benchmarks.telemetry_peers OpenLLMetry
 
 test-peers: test-peers-wrap test-peers-rotel ## against independent programs, in environments of their own

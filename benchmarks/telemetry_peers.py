@@ -1,6 +1,7 @@
 """What an instrumentation of the OpenAI SDK adds to a call, in an environment of its own: `make bench-peers`.
 
-The SDK talks to a transport in memory, first bare and then instrumented: not every instrumentation can be taken off.
+The SDK talks to a transport in memory, first bare and wrapped by tramapy with its default rules of DLP, then
+instrumented: not every instrumentation can be taken off.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from benchmarks.measure import abest_us, row
+from benchmarks.yardstick import shown_scale
+from tramapy import RuleBasedDlpInterceptor, wrap
 
 CALLS = 30
 MODULES = {
@@ -50,7 +53,8 @@ class Nowhere(SpanExporter):
 
 def client() -> openai.AsyncOpenAI:
     def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, content=ANSWER, headers={"content-type": "application/json"})
+        stream = httpx2.ByteStream(ANSWER)
+        return httpx2.Response(200, stream=stream, headers={"content-type": "application/json"})
 
     http_client: Any = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
     return openai.AsyncOpenAI(
@@ -70,7 +74,12 @@ async def _measure(module: str) -> dict[str, float]:
     tracer_provider.add_span_processor(BatchSpanProcessor(Nowhere()))
     meter_provider = MeterProvider(metric_readers=[InMemoryMetricReader()])
     asked = client()
-    bare = await abest_us({"bare": lambda calls: _call(asked, calls)}, CALLS, rounds=30)
+    wrapped = wrap(asked, dlp=RuleBasedDlpInterceptor.with_default_rules())
+    bare = await abest_us(
+        {"bare": lambda calls: _call(asked, calls), "wrap": lambda calls: _call(wrapped, calls)},
+        CALLS,
+        rounds=30,
+    )
     importlib.import_module(module).OpenAIInstrumentor().instrument(
         tracer_provider=tracer_provider, meter_provider=meter_provider
     )
@@ -81,8 +90,10 @@ async def _measure(module: str) -> dict[str, float]:
 def main() -> None:
     """Print what the instrumentation that is installed here adds."""
     name = sys.argv[1]
+    shown_scale()
     figures = asyncio.run(_measure(MODULES[name]))
     print(row("openai, chat completion, bare", figures["bare"], "us"))
+    print(row("tramapy.wrap with default rules adds", figures["wrap"] - figures["bare"], "us"))
     print(row(f"{name} adds", figures["traced"] - figures["bare"], "us"))
 
 
