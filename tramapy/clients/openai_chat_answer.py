@@ -55,6 +55,10 @@ _USUAL: Final = frozenset(("role", "content", "refusal"))
 _EMPTY: Final = frozenset(("annotations", "audio", "function_call", "tool_calls"))
 
 
+_CONTENT_TYPES: Final = frozenset((str, list, type(None)))
+_REFUSAL_TYPES: Final = frozenset((str, type(None)))
+
+
 class _Place(NamedTuple):
     """Where a text beside the responses stands."""
 
@@ -232,9 +236,9 @@ def reasoning_name(message: Mapping[str, object]) -> str | None:
 
 def _check(message: Mapping[str, object]) -> None:
     """Refuse a message whose text or calls are of a wrong type: without them it would look like another answer."""
-    if not isinstance(message.get("content"), (str, list, type(None))):
+    if type(message.get("content")) not in _CONTENT_TYPES:
         raise invalid_answer("has content that is no text")
-    if not isinstance(message.get("refusal"), (str, type(None))):
+    if type(message.get("refusal")) not in _REFUSAL_TYPES:
         raise invalid_answer("has a refusal that is no text")
     calls = message.get("tool_calls")
     if calls is None:

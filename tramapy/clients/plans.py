@@ -52,18 +52,15 @@ def _are_numbers(fields: Mapping[str, object]) -> bool:
     names = "".join(fields)
     if not _NAMES(names) or len(names) > 64 * len(fields):
         return False
-    if _NUMBER_TYPES.issuperset(map(type, fields.values())):
+    kinds = {*map(type, fields.values())}
+    if kinds <= _NUMBER_TYPES:
         return True
-    return all(map(_is_number, fields.values()))
+    inner = [cast("dict[str, object]", value) for value in fields.values() if type(value) is dict]
+    return kinds <= _NUMBERS_AND_OBJECTS and all(map(_are_numbers, inner))
 
 
-def _is_number(value: object) -> bool:
-    if type(value) in _NUMBER_TYPES:
-        return True
-    return isinstance(value, dict) and _are_numbers(cast("dict[str, object]", value))
-
-
-_NUMBER_TYPES: Final = frozenset((int, float, bool, type(None)))
+_NUMBER_TYPES: Final[frozenset[type[object]]] = frozenset((int, float, bool, type(None)))
+_NUMBERS_AND_OBJECTS: Final = _NUMBER_TYPES | {dict}
 
 
 def by_name(plan: Plan) -> Callable[[object], Plan]:
