@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_usual_answer_has_no_rest(
     usual: dict[str, Any], is_usual: Callable[[Mapping[str, Any]], bool], plan: Plan
 ) -> None:
     assert is_usual(usual)
-    others = [value for value in _changed(usual) if isinstance(value, dict)]
+    others: list[dict[str, Any]] = [value for value in _changed(usual) if isinstance(value, dict)]
     found = [value for value in others if all_objects(value) and is_usual(value)]
     assert len(found) > 20
     assert [value for value in found if rest_of(value, plan) is not None] == []
@@ -105,10 +105,10 @@ def test_usual_answer_has_no_rest(
 
 def all_objects(value: Mapping[str, Any]) -> bool:
     """Tell whether the choices are objects; others are refused before."""
-    choices = value.get("choices")
+    choices: Any = value.get("choices")
     if not isinstance(choices, list):
         return choices is None
-    return all(isinstance(choice, dict) for choice in choices)
+    return all(type(choice) is dict for choice in cast("list[object]", choices))
 
 
 def test_usual_choice_has_its_text() -> None:

@@ -17,6 +17,16 @@ def events_of(*chunks: bytes, limit_bytes: int = 1000) -> list[tuple[str, bytes]
     return [(event.name, event.data) for chunk in chunks for event in decoder.feed(chunk)]
 
 
+def events_at_once(*chunks: bytes, limit_bytes: int = 1000) -> list[tuple[str, bytes]]:
+    """Do what `events_of` does, and take what is one event in one step."""
+    decoder = SseDecoder(limit_bytes)
+    taken: list[SseEvent] = []
+    for chunk in chunks:
+        event = decoder.single(chunk)
+        taken.extend(decoder.feed(chunk) if event is None else (event,))
+    return [(event.name, event.data) for event in taken]
+
+
 @pytest.mark.parametrize(
     ("body", "events"),
     [
@@ -57,7 +67,7 @@ def events_of(*chunks: bytes, limit_bytes: int = 1000) -> list[tuple[str, bytes]
     ],
 )
 def test_body_is_read_as_the_standard_says(body: bytes, events: list[tuple[str, bytes]]) -> None:
-    assert events_of(body) == events
+    assert events_of(body) == events_at_once(body) == events
     assert events_of(*(body[index : index + 1] for index in range(len(body)))) == events
 
 
@@ -74,11 +84,12 @@ def test_every_split_gives_the_same_events(lines: list[bytes], ends: list[bytes]
     places = sorted({0, *(cut for cut in cuts if cut < len(body)), len(body)})
     pieces = [body[start:end] for start, end in itertools.pairwise(places)]
 
-    assert events_of(*pieces) == events_of(body)
+    assert events_of(*pieces) == events_at_once(*pieces) == events_of(body)
 
 
 def test_event_at_the_limit_passes() -> None:
     assert events_of(b"data: 1234\n\n" * 3, limit_bytes=10) == [("", b"1234")] * 3
+    assert events_at_once(*[b"data: 1234\n\n"] * 3, limit_bytes=10) == [("", b"1234")] * 3
 
 
 @pytest.mark.parametrize(
@@ -88,7 +99,7 @@ def test_event_at_the_limit_passes() -> None:
 )
 def test_event_over_the_limit_is_an_error_with_both_figures(chunks: list[bytes]) -> None:
     with pytest.raises(ResponseTooLargeError, match="the limit is 10") as caught:
-        events_of(*chunks, limit_bytes=10)
+        events_at_once(*chunks, limit_bytes=10)
 
     assert (caught.value.limit_bytes, caught.value.read_bytes > 10) == (10, True)
 

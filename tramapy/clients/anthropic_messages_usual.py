@@ -53,7 +53,7 @@ def _has_numbers_only(usage: Mapping[str, object]) -> bool:
         elif type(item) is str:
             is_known = name in _USAGE_WORDS
         else:
-            is_known = name in _USAGE_NUMBERS and type(item) is dict and numbers(item) is SKIP
+            is_known = name in _USAGE_NUMBERS and numbers(item) is SKIP and type(item) is dict
         if not is_known:
             return False
     return True

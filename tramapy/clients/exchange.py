@@ -28,7 +28,7 @@ from tramapy.messages import ModelRequest
 from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of, body_of
 from tramapy.wire.json_values import invalid_answer, mapping_of, parse
 from tramapy.wire.rejection import Rejection, rejection_error, rejection_in, rejection_under
-from tramapy.wire.sse import SseDecoder, SseEvent
+from tramapy.wire.sse import SseDecoder
 from tramapy.wire.step_timer import StepTimer
 from tramapy.wire.transport_failure import transport_failure
 
@@ -399,15 +399,14 @@ class _EventReader:
 
     def feed(self, chunk: bytes) -> Iterable[NativeEvent]:
         """Give the events that a chunk completes."""
-        events = self._events.feed(chunk)
-        if type(events) is tuple and len(events) == 1:
-            # what is made at once needs no generator
-            natives = self._decoder.feed(events[0])
-            return natives if not self._is_strict else map(self._marked, natives)
-        return self._each(events)
+        event = self._events.single(chunk)
+        if event is None:
+            return self._each(chunk)
+        natives = self._decoder.feed(event)
+        return map(self._marked, natives) if self._is_strict else natives
 
-    def _each(self, events: Iterable[SseEvent]) -> Generator[NativeEvent, None, None]:
-        for event in events:
+    def _each(self, chunk: bytes) -> Generator[NativeEvent, None, None]:
+        for event in self._events.feed(chunk):
             for native in self._decoder.feed(event):
                 yield self._marked(native)
             if self._decoder.is_ended:

@@ -65,7 +65,8 @@ class Head(NamedTuple):
     def of(cls, response: HttpResponse) -> Head:
         """Read a response's head."""
         extensions = response.extensions
-        headers, content_type, is_encoded = [], b"", False
+        headers: list[tuple[bytes, bytes]] = []
+        content_type, is_encoded = b"", False
         # one walk, for the library walks over all of them for each that is asked for
         for item in response.headers.raw:
             name = item[0].lower()
@@ -144,8 +145,8 @@ def _whole_class(kind: type[Any]) -> type[Any]:
     Once it was read, it is a plain response. Where the library keeps what was read in another place than those
     versions do that are known, this is the library's own class.
     """
-    read = vars(kind(200, content=b"x"))
-    if (read.get("_content"), read.get("is_closed"), read.get("is_stream_consumed")) != (b"x", True, True):
+    read = kind(200, content=b"x")
+    if getattr(read, "_content", None) != b"x" or not (read.is_closed and read.is_stream_consumed):
         return kind
 
     def settle(response: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from tramapy.errors import ResponseTooLargeError
@@ -72,23 +72,12 @@ class SseDecoder:
         self._after_cr = False
         self._is_first_line = True
 
-    def feed(self, chunk: bytes) -> Iterable[SseEvent]:
-        """Take a chunk and return the events that it completes, each made when it is asked for.
-
-        Raises:
-            ResponseTooLargeError: One event holds more than the limit.
-        """
-        if not (self._held_bytes or self._has_data or self._name or self._after_cr):
-            event = self._single(chunk)
-            if event is not None:
-                self._is_first_line = False
-                return (event,)
-        return self._events(chunk)
-
-    def _single(self, chunk: bytes) -> SseEvent | None:
-        """Return the event that a chunk is, as most servers send them; None for any other chunk."""
+    def single(self, chunk: bytes) -> SseEvent | None:
+        """Return the event that a chunk is, as most servers send them; any other is not taken: `feed` it."""
         end = len(chunk) - 2
-        if end > self._limit_bytes or not chunk.endswith(b"\n\n") or b"\r" in chunk:
+        if self._held_bytes or self._has_data or self._name or self._after_cr or end > self._limit_bytes:
+            return None
+        if not chunk.endswith(b"\n\n") or b"\r" in chunk:
             return None
         name, start = "", 0
         if chunk.startswith(b"event: "):
@@ -96,9 +85,15 @@ class SseDecoder:
             name = chunk[7 : start - 1].decode("utf-8", "replace")
         if not chunk.startswith(b"data: ", start) or chunk.find(b"\n", start) != end:
             return None
+        self._is_first_line = False
         return SseEvent(name, chunk[start + 6 : end])
 
-    def _events(self, chunk: bytes) -> Iterator[SseEvent]:
+    def feed(self, chunk: bytes) -> Iterator[SseEvent]:
+        """Take a chunk and yield the events that it completes.
+
+        Raises:
+            ResponseTooLargeError: One event holds more than the limit.
+        """
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
             self._after_cr = False
