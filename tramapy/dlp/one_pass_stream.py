@@ -372,16 +372,14 @@ class _Undecided:
         self.folded += folded.text
 
     def add_plain(self, text: str) -> bool:
-        """Append a piece that folds to itself, if all before it did, too; else nothing is done."""
+        """Append a piece that folds to itself, if all that is here did, too; else nothing is done."""
         if self._starts is not None:
             return False
-        start = self.read_length
         if not self.folded:
-            self._origin = start
-        elif self._origin + len(self.folded) != start:
-            return False
+            self._origin = self.read_length
+        # without places of their own, the characters here are the last that were read
         self.folded += text
-        self.read_length = start + len(text)
+        self.read_length += len(text)
         return True
 
     def original(self, start: int, end: int) -> tuple[int, int]:

@@ -96,9 +96,8 @@ class _LaneText:
     def add_late(self, text: str, sanitized: str, out: str) -> None:
         """Take a piece that came after the end, and what became of it."""
         self._raw.append(text)
+        self._out = [self.out, out]
         self._sanitized.append(sanitized)
-        if self._out is not self._sanitized:
-            self._out.append(out)
 
     def abort(self) -> None:
         if self._inspected is not None and not self.is_over:

@@ -66,8 +66,7 @@ class EngineStream:
             while not ready:
                 if self._is_over:
                     return None
-                if self._paused_at_s is not None:
-                    self._resume(self._paused_at_s)
+                self._resume()
                 await self._advance(ready)
             self._is_released = True
             self._paused_at_s = self._operation.pipeline.port.now_s()
@@ -88,7 +87,7 @@ class EngineStream:
             if self._is_over:
                 return
             self._is_over = True
-            self._resume(self._paused_at_s)
+            self._resume()
             try:
                 await self._close_reader(None)
             finally:
@@ -102,7 +101,7 @@ class EngineStream:
         if self._is_over or reader is None:
             return False
         self._is_over = True
-        self._resume(self._paused_at_s)
+        self._resume()
         reader.abandon()
         self._end("abandoned")
         return True
@@ -111,11 +110,11 @@ class EngineStream:
     def _taken() -> RuntimeError:
         return RuntimeError("This stream is being read elsewhere; cancel that reader, or close it there")
 
-    def _resume(self, paused_at_s: float | None) -> None:
+    def _resume(self) -> None:
         """Take the turn back from the consumer, whose own time never counts."""
+        paused_at_s, self._paused_at_s = self._paused_at_s, None
         if paused_at_s is None:
             return
-        self._paused_at_s = None
         paused_s = self._operation.pipeline.port.now_s() - paused_at_s
         (self._attempt or self._operation).leave_out(paused_s)
 

@@ -151,10 +151,8 @@ class InspectedText:
 
 def _text(released: object) -> str:
     """Return what a DLP stream released; an awaitable is closed, since nobody will await it."""
-    if type(released) is str:
-        return released
     if isinstance(released, str):
-        return exact_text(released)
+        return released if type(released) is str else exact_text(released)
     close = getattr(released, "close", None)
     if callable(close):
         close()
