@@ -389,21 +389,19 @@ class ToolResultFilteringSettings:
 
 def check_rule_id(rule_id: str) -> str:
     """Return `rule_id`, or raise `ValueError` in words that never repeat it: it may hold what it matched."""
-    if type(rule_id) is str and _RULE_ID.match(rule_id) is not None:
-        return rule_id
     if not isinstance(rule_id, str):
         raise TypeError(f"a DLP rule id is a str, not {type(rule_id).__name__}")
+    if _RULE_ID.match(rule_id) is not None:
+        return rule_id
     if not rule_id.strip():
         raise ValueError("a DLP rule id is blank; name the rule, for example 'ssn'")
     if rule_id != rule_id.strip():
         raise ValueError("a DLP rule id has blanks around it; remove them")
     if len(rule_id) > 128:
         raise ValueError("a DLP rule id is longer than 128 characters; shorten it")
-    if _RULE_ID.match(rule_id) is None:
-        raise ValueError(
-            "a DLP rule id starts with a lower-case letter or digit; then also '.', '_', ':' and '-'"
-        )
-    return rule_id
+    raise ValueError(
+        "a DLP rule id starts with a lower-case letter or digit; then also '.', '_', ':' and '-'"
+    )
 
 
 def _merged(redactions: Iterable[DlpRedaction]) -> tuple[DlpRedaction, ...]:
