@@ -51,11 +51,12 @@ def pytest_runtest_protocol() -> Generator[None, Any, Any]:
 
 
 def _awake() -> Generator[None, Any, Any]:
+    before = sys.gettrace()  # a function may ask for a fixture
     sys.settrace(_tracers[-1])
     try:
         return (yield)
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
