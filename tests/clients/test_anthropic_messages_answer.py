@@ -252,7 +252,7 @@ def test_arguments_that_are_no_object_are_refused() -> None:
 
 
 DEEP: list[Any] = []
-for _ in range(2_000):
+for _ in range(100_000):
     DEEP = [DEEP, "4111"]
 
 

@@ -103,7 +103,7 @@ class TestInputs:
 
     def test_a_request_that_is_too_deep_is_refused(self, codec: Codec, name: str) -> None:
         deep: object = "x"
-        for _ in range(5000):
+        for _ in range(100_000):
             deep = [deep]
         with pytest.raises(DlpInspectionError, match="too deeply"):
             _ = codec.request({name: {"a": deep}}).rest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -299,9 +300,10 @@ def test_a_call_without_a_name_is_refused_at_the_end() -> None:
 
 
 def test_an_event_that_is_nested_too_deeply_is_refused() -> None:
-    # parsed, yet too deep for the walk
+    # the first is parsed, yet too deep for the walk; from 3.12 on the interpreter itself goes deeper
     data = b'{"type":"tomorrow","a":' + b"[" * 900 + b'"x"' + b"]" * 900 + b"}"
-    for depth in (data, data.replace(b"[" * 900, b"[" * 100_000)):
+    deeper = data.replace(b"[" * 900, b"[" * 100_000)
+    for depth in (data, deeper) if sys.version_info < (3, 12) else (deeper,):
         with pytest.raises(ProviderError) as caught:
             native_of(depth)
         assert caught.value.failure_code is ProviderFailureCode.INVALID_RESPONSE
