@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import asyncio
 import concurrent.futures
-import tracemalloc
 from pathlib import Path
 
 import pytest
 
 import tramapy.resilience
+from tests.memory import growth_bytes
 from tests.resilience.driving import (
     ManualClock,
     breaker_of,
@@ -226,15 +226,12 @@ def test_r27_rejections_are_fresh_and_leave_nothing_behind(clock):
     fail_once(breaker)
     for _ in range(100):
         rejection_of(breaker)
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(100_000):
+
+    def reject() -> None:
+        for _ in range(20_000):
             breaker.admit("p")
-        growth = tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
-    assert growth < 10_000
+
+    assert growth_bytes(reject) < 10_000
 
 
 def test_r27_the_error_of_a_rejection_has_one_frame_each_time(clock):

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import tracemalloc
-
 from tests.cli.trace.events import STEPS, heard
+from tests.memory import peak_bytes
 from tramapy.cli.event_lines import HeardEvent
 from tramapy.cli.trace.operations import BookLimits, group_by_id
 
@@ -67,11 +66,10 @@ def test_memory_does_not_grow_with_the_file() -> None:
             yield HeardEvent(at_s=0.0, name="later.event", attributes={"correlation_id": str(number)})
 
     def peak(count: int) -> int:
-        tracemalloc.start()
-        for _ in group_by_id(endless(count), BookLimits(operation_count=50)):  # type: ignore[arg-type]
-            pass
-        size = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return size
+        def read() -> None:
+            for _ in group_by_id(endless(count), BookLimits(operation_count=50)):  # type: ignore[arg-type]
+                pass
+
+        return peak_bytes(read)
 
     assert peak(5_000) < 2 * peak(500)
