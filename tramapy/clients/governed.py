@@ -123,13 +123,14 @@ class _BaseGovernor:
             "method_name": surface.name,
             **current_options(),
         }
+        if wire is not None and wire.tools:
+            arguments["tools"] = wire.tools
         operation = Operation(
             settings.pipeline,
             call.messages,
             is_stream=is_stream,
             model=call.model,
             native=call,
-            tools=None if wire is None else wire.tools,
             **arguments,
         )
         if operation.budget is not None and is_stream and surface.has_usage_option:

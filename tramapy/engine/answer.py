@@ -84,7 +84,7 @@ async def inspect_tool_call(attempt: Attempt, dlp: DlpInterceptor, call: ToolCal
             could not be answered under another one.
     """
     location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
-    if not any(tool.name == call.name for tool in attempt.operation.tools):
+    if not any(tool.name == call.name for tool in attempt.operation.details.tools):
         await _refuse_sensitive(attempt, dlp, location, call.name)
     if not _WORD.match(call.id):
         await _refuse_sensitive(attempt, dlp, location, call.id)

@@ -23,7 +23,7 @@ from tramapy.engine.native import NativeAnswer
 from tramapy.engine.native_answer import inspect_native, restore_native
 from tramapy.engine.native_request import prepare_native
 from tramapy.engine.operation import Attempt
-from tramapy.engine.outgoing import inspect_messages, inspect_outgoing
+from tramapy.engine.outgoing import inspect_messages, inspect_outgoing, must_inspect
 from tramapy.engine.provider_call import call_provider, require
 from tramapy.engine.restoring import restore_response
 from tramapy.errors import TokenBudgetExceededError
@@ -65,11 +65,11 @@ async def prepare(attempt: Attempt) -> ModelRequest:
     if pipeline.hooks.requests and (messages or native is None):
         messages = await intercept_request(attempt, messages)
     event = attempt.report_started()
-    instructions = operation.instructions
-    if pipeline.dlp is not None or pipeline.request_dlp is not None:
+    instructions = operation.details.instructions
+    if must_inspect(pipeline, messages):
         messages = await inspect_messages(attempt, messages)
-        if instructions:
-            instructions = await inspect_outgoing(attempt, instructions)
+    if instructions:
+        instructions = await inspect_outgoing(attempt, instructions)
     if native is not None:
         sent = await prepare_native(attempt, native)
     # asked for here, since hooks have used up time that was the provider's
@@ -85,7 +85,9 @@ async def conclude(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
     """Do steps 4 and 5 on an answer that DLP has inspected."""
     response = inspected
     if attempt.pipeline.hooks.responses:
-        response = await _intercepted(attempt, inspected)
+        response = await intercept_response(attempt, inspected)
+        if response is not inspected:
+            response = await inspect_response(attempt, response, inspected=inspected)
     budget = attempt.operation.budget
     if budget is not None:
         _charge(attempt, budget, response)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
 
 from tramapy.cancellation import cancellation_in, is_cancellation
 from tramapy.engine import reporting
@@ -22,16 +23,6 @@ from tramapy.resilience.breaker import Permit, Rejection, Transition, counts
 from tramapy.resilience.retry import NextRoute, NextRouteReason, RetryAfter, Stop
 
 __all__ = ["Dispatch", "complete", "complete_native"]
-
-
-async def complete(operation: Operation) -> ModelResponse:
-    """Answer an operation of messages; see `_answered`."""
-    return cast("ModelResponse", await _answered(operation))
-
-
-async def complete_native(operation: Operation) -> NativeAnswer:
-    """Answer an operation that has a `native` request; see `_answered`."""
-    return cast("NativeAnswer", await _answered(operation))
 
 
 async def _answered(operation: Operation) -> ModelResponse | NativeAnswer:
@@ -67,6 +58,11 @@ async def _answered(operation: Operation) -> ModelResponse | NativeAnswer:
     dispatch.release()
     operation.report_completed("cancelled" if is_cancellation(failure) else "failed", failure)
     raise failure
+
+
+# one coroutine under two types: an operation of messages has a response, one with a `native` request a native answer
+complete = cast("Callable[[Operation], Coroutine[Any, Any, ModelResponse]]", _answered)
+complete_native = cast("Callable[[Operation], Coroutine[Any, Any, NativeAnswer]]", _answered)
 
 
 class Dispatch:

@@ -55,6 +55,7 @@ def dlp_context(
 ) -> DlpContext:
     """Make a `DlpContext`; provider and model are named only for what a model said."""
     operation = attempt.operation
+    details = operation.details
     is_output = content_type is _MODEL_OUTPUT
     draft: Any = _DlpContextDraft()
     draft.content_type = content_type
@@ -65,9 +66,9 @@ def dlp_context(
     draft.provider_id = attempt.route.provider.provider_id if is_output else None
     draft.model_name = attempt.route.model if is_output else None
     draft.tool_name = tool_name
-    draft.workflow_run_id = operation.workflow_run_id
-    draft.data_classification = operation.data_classification
-    draft.classification_source = operation.classification_source
+    draft.workflow_run_id = details.workflow_run_id
+    draft.data_classification = details.data_classification
+    draft.classification_source = details.classification_source
     draft.vault = operation.vault if content_type is _MODEL_INPUT else None
     draft.__class__ = DlpContext
     context: DlpContext = draft
@@ -82,14 +83,14 @@ def model_request(
     native: NativeSent | None = None,
 ) -> ModelRequest:
     """Make the request that the provider gets."""
-    operation = attempt.operation
+    details = attempt.operation.details
     draft: Any = _ModelRequestDraft()
     draft.model = attempt.route.model
     draft.messages = tuple(messages)
-    draft.tools = operation.tools
-    draft.temperature = operation.temperature
-    draft.top_p = operation.top_p
-    draft.max_output_tokens = operation.max_output_tokens
+    draft.tools = details.tools
+    draft.temperature = details.temperature
+    draft.top_p = details.top_p
+    draft.max_output_tokens = details.max_output_tokens
     draft.instructions = instructions
     draft.timeout_s = timeout_s
     draft.native = native

@@ -20,10 +20,8 @@ async def intercept_request(attempt: Attempt, messages: Sequence[Message]) -> Se
     """Pass the operation's original messages through every interceptor, in order."""
     context = attempt.context
     for hook in attempt.pipeline.hooks.requests:
-        failure: Exception | None = None
-        intercepted: object = messages
         try:
-            intercepted = hook.intercept(context, messages)
+            intercepted: object = hook.intercept(context, messages)
             if intercepted is messages:
                 continue
             if type(intercepted) not in _PLAIN:
@@ -32,9 +30,10 @@ async def intercept_request(attempt: Attempt, messages: Sequence[Message]) -> Se
                 intercepted = tuple(intercepted)  # a lazy one may raise while it is read
         except Exception as error:
             failure = error
-        if failure is not None:
-            raise _failure(attempt, hook.name, "intercept_request", failure) from None
-        messages = _checked_messages(hook.name, intercepted)
+        else:
+            messages = _checked_messages(hook.name, intercepted)
+            continue
+        raise _failure(attempt, hook.name, "intercept_request", failure) from None
     return messages
 
 

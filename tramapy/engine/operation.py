@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tramapy.engine import reporting
-from tramapy.engine.arguments import (
-    checked_count,
-    checked_member,
-    checked_messages,
-    checked_name,
-    checked_number,
-    checked_seconds,
-    checked_text,
-    checked_tools,
-)
+from tramapy.engine.arguments import checked_messages, checked_name, checked_seconds
+from tramapy.engine.details import NO_DETAILS, CallDetails
 from tramapy.engine.drafts import call_context, dlp_context
 from tramapy.engine.native import NativeRequest
 from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.routing import ResolvedRoute
 from tramapy.hooks.diagnostics import FailureDiagnostic, report_secondary_failure
-from tramapy.hooks.dlp import (
-    ClassificationSource,
-    DataClassification,
-    DlpContentLocation,
-    DlpContentType,
-    DlpContext,
-)
+from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpContext
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.operation import OperationCallContext
-from tramapy.messages import Message, ModelResponse, ToolDefinition
+from tramapy.messages import Message, ModelResponse
 from tramapy.resilience.budget import TokenBudget, TokenBudgetSettings
 
 if TYPE_CHECKING:
@@ -44,8 +30,9 @@ CancelReason = Literal["cancelled", "closed", "abandoned"]
 class Operation:
     """One `complete` or `stream`: its request, its routes, and what its attempts have used so far.
 
-    The keyword arguments are those of `Tramapy.complete`, and two of a wrapped client's: a budget of its own, and
-    the request in its vendor's format, whose messages then count in the place of `messages`.
+    The keyword arguments are those of `Tramapy.complete` (`details` are those of `CallDetails`), and two of a wrapped
+    client's: a budget of its own, and the request in its vendor's format, whose messages then count in the place of
+    `messages`.
 
     Raises:
         ConfigurationError: An argument cannot work; the message names it.
@@ -53,10 +40,8 @@ class Operation:
 
     __slots__ = (
         *("pipeline", "messages", "model", "routes", "is_stream", "service_interface", "method_name"),
-        *("correlation_id", "workflow_run_id", "data_classification", "classification_source"),
-        *("tools", "temperature", "top_p", "max_output_tokens", "instructions", "timeout_s"),
-        *("deadline_at_s", "started_s", "attempt_count", "budget", "is_completed", "vault"),
-        "native",
+        *("correlation_id", "details", "timeout_s", "deadline_at_s", "started_s", "attempt_count", "budget"),
+        *("is_completed", "vault", "native"),
     )
 
     def __init__(
@@ -70,18 +55,11 @@ class Operation:
         service_interface: str = "tramapy",
         method_name: str | None = None,
         correlation_id: str | None = None,
-        workflow_run_id: str | None = None,
-        data_classification: DataClassification | None = None,
-        classification_source: ClassificationSource | None = None,
-        tools: Iterable[ToolDefinition] | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        max_output_tokens: int | None = None,
-        instructions: str | None = None,
         timeout_s: float | None = None,
         deadline_s: float | None = None,
         token_budget: TokenBudgetSettings | None = None,
         native: NativeRequest | None = None,
+        **details: Any,
     ) -> None:
         self.pipeline = pipeline
         self.native = native
@@ -98,30 +76,7 @@ class Operation:
         self.correlation_id: str = (
             pipeline.new_id() if correlation_id is None else checked_name("correlation_id", correlation_id)
         )
-        self.workflow_run_id: str | None = (
-            None if workflow_run_id is None else checked_name("workflow_run_id", workflow_run_id)
-        )
-        self.data_classification: DataClassification | None = (
-            None
-            if data_classification is None
-            else checked_member("data_classification", data_classification, DataClassification)
-        )
-        self.classification_source: ClassificationSource | None = (
-            None
-            if classification_source is None
-            else checked_member("classification_source", classification_source, ClassificationSource)
-        )
-        self.tools: tuple[ToolDefinition, ...] = () if tools is None or tools == () else checked_tools(tools)
-        self.temperature: float | None = (
-            None if temperature is None else checked_number("temperature", temperature)
-        )
-        self.top_p: float | None = None if top_p is None else checked_number("top_p", top_p, maximum=1.0)
-        self.max_output_tokens: int | None = (
-            None if max_output_tokens is None else checked_count("max_output_tokens", max_output_tokens)
-        )
-        self.instructions: str | None = (
-            None if instructions is None else checked_text("instructions", instructions)
-        )
+        self.details: CallDetails = NO_DETAILS if not details else CallDetails(**details)
         self.timeout_s: float | None = (
             pipeline.timeout_s if timeout_s is None else checked_seconds("timeout_s", timeout_s)
         )
@@ -147,7 +102,7 @@ class Operation:
                     self.method_name,
                     self.model,
                     is_stream=self.is_stream,
-                    workflow_run_id=self.workflow_run_id,
+                    workflow_run_id=self.details.workflow_run_id,
                 )
             )
 
@@ -304,7 +259,7 @@ class Attempt:
         """
         if name is None:
             return None
-        is_declared = any(tool.name == name for tool in self.operation.tools)
+        is_declared = any(tool.name == name for tool in self.operation.details.tools)
         return reporting.safe_label(name) if is_declared else reporting.UNREGISTERED_TOOL
 
     def diagnose(self, extension_point: str, callback: str, error: BaseException) -> None:

@@ -6,15 +6,30 @@ from collections.abc import Sequence
 
 from tramapy.engine.inspection import inspect_text
 from tramapy.engine.operation import Attempt
+from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.plain_values import plain_message
 from tramapy.engine.text_runs import map_text_runs
 from tramapy.engine.tool_results import inspect_tool_messages
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import Message, MessageRole, ToolCall
 
-__all__ = ["inspect_messages", "inspect_outgoing"]
+__all__ = ["inspect_messages", "inspect_outgoing", "must_inspect"]
 
 _TOOL = MessageRole.TOOL  # a member looked up on its class costs 30 ns on CPython 3.11
+
+
+def must_inspect(pipeline: Pipeline, messages: Sequence[Message]) -> bool:
+    """Tell whether any inspection looks at what is sent: most requests have no tool's result."""
+    if pipeline.request_dlp is not None:
+        return True
+    return pipeline.dlp is not None and _has_tool_result(messages)
+
+
+def _has_tool_result(messages: Sequence[Message]) -> bool:
+    for message in messages:  # noqa: SIM110  # a generator costs more than the loop, and each attempt asks
+        if message.role is _TOOL:
+            return True
+    return False
 
 
 async def inspect_messages(attempt: Attempt, messages: Sequence[Message]) -> Sequence[Message]:
@@ -24,11 +39,8 @@ async def inspect_messages(attempt: Attempt, messages: Sequence[Message]) -> Seq
         DlpInspectionError: An inspection failed; nothing is sent.
     """
     pipeline = attempt.pipeline
-    if pipeline.dlp is not None:
-        for message in messages:
-            if message.role is _TOOL:
-                messages = await inspect_tool_messages(attempt, pipeline.dlp, messages)
-                break
+    if pipeline.dlp is not None and _has_tool_result(messages):
+        messages = await inspect_tool_messages(attempt, pipeline.dlp, messages)
     if pipeline.request_dlp is not None:
         messages = [await _inspect_message(attempt, pipeline.request_dlp, message) for message in messages]
     return messages
