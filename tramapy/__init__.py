@@ -22,7 +22,7 @@ from tramapy.errors import (
 )
 from tramapy.hooks.catalogue import CATALOGUE
 from tramapy.hooks.clock import Clock, RandomSource
-from tramapy.hooks.diagnostics import FailureDiagnostic, FailureDiagnosticObserver
+from tramapy.hooks.diagnostics import FailureDiagnosticObserver
 from tramapy.hooks.dlp import (
     ClassificationSource,
     CompositeDlpInterceptor,
@@ -75,6 +75,7 @@ if _TYPE_CHECKING:
     from tramapy.clients.fallback import Fallback
     from tramapy.clients.transport import AsyncGovernedTransport, GovernedTransport
     from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
+    from tramapy.hooks.failure_diagnostic import FailureDiagnostic
     from tramapy.wrapping import wrap
 
 # An application that configures no logging must not find our diagnostics on its stderr.
@@ -165,6 +166,7 @@ __all__ = [
 _LATE = {
     "AsyncGovernedTransport": "tramapy.clients.transport",
     "DlpRule": "tramapy.dlp",
+    "FailureDiagnostic": "tramapy.hooks.failure_diagnostic",
     "Fallback": "tramapy.clients.fallback",
     "GovernedTransport": "tramapy.clients.transport",
     "RuleBasedDlpConfiguration": "tramapy.dlp",

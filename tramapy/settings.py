@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import random as _random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar, cast
 
@@ -195,7 +194,7 @@ def build_pipeline(
         ),
         retry=RetryPolicy(
             _value(settings, "retry", RetryPolicySettings, RetryPolicySettings()),
-            (_random.SystemRandom() if random is None else random).random,
+            (_system_random() if random is None else random).random,
         ),
         breaker=_breaker(clock, settings),
         token_budget=_optional(settings, "token_budget", TokenBudgetSettings),
@@ -206,6 +205,12 @@ def build_pipeline(
         new_vault=_new_vault(settings, random),
         restore_for_tools=_restore_for_tools(settings),
     )
+
+
+def _system_random() -> RandomSource:
+    from random import SystemRandom  # for who gives no source of their own
+
+    return SystemRandom()
 
 
 def _random_source(settings: PipelineSettings) -> RandomSource | None:

@@ -12,7 +12,7 @@ from tramapy.engine.drafts import call_context, dlp_context
 from tramapy.engine.native import NativeRequest
 from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.routing import ResolvedRoute
-from tramapy.hooks.diagnostics import FailureDiagnostic, report_secondary_failure
+from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpContext
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.operation import OperationCallContext
@@ -266,6 +266,8 @@ class Attempt:
         """Hand an original failure to the privileged observers, before its text is dropped."""
         if not self.pipeline.diagnostics:
             return
+        from tramapy.hooks.failure_diagnostic import FailureDiagnostic
+
         diagnostic = FailureDiagnostic(
             extension_point=extension_point,
             callback=callback,

@@ -20,7 +20,7 @@ _REMEMBERED_MODELS = 256
 OpenStream: TypeAlias = Callable[[ModelRequest], ChunkSource]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)  # see `engine.pipeline` on why it is not frozen
 class BoundProvider:
     """A provider as the engine calls it: by function, sync or async alike.
 

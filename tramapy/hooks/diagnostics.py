@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import enum
 import logging
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tramapy.hooks.failure_diagnostic import FailureDiagnostic
 
 __all__ = [
-    "FailureDiagnostic",
     "FailureDiagnosticObserver",
     "FailurePolicy",
     "SecondaryEffectAuthority",
@@ -31,35 +33,6 @@ class SecondaryEffectAuthority(enum.Enum):
 
     AUTHORITATIVE = "authoritative"
     NON_AUTHORITATIVE = "non_authoritative"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class FailureDiagnostic:
-    """An original failure, before its text was dropped.
-
-    **It may hold prompts, answers and credentials.** It is handed to a `FailureDiagnosticObserver` only.
-
-    Args:
-        extension_point: What failed, for example `provider`, `operation_interceptor`, `dlp` or `audit`.
-        callback: The method or event, for example `intercept_request`.
-        correlation_id: The operation's id.
-        error: The original, with its traceback and causes.
-        provider_id: The attempt's provider, where one was running.
-        attempt: Its number, where one was running.
-    """
-
-    extension_point: str
-    callback: str
-    correlation_id: str
-    error: BaseException
-    provider_id: str | None = None
-    attempt: int | None = None
-
-    def __repr__(self) -> str:
-        return (
-            f"FailureDiagnostic({self.extension_point}.{self.callback}, "
-            f"error={type(self.error).__name__}, correlation_id={self.correlation_id!r})"
-        )
 
 
 class FailureDiagnosticObserver:
