@@ -34,7 +34,7 @@ def attempt_of(**options: Any) -> Attempt:
     operation = Operation(
         rig.tramapy._pipeline, [Message.user("hello")], is_stream=False, **{"model": "m", **options}
     )
-    return Attempt(operation, operation.routes[0], 0)
+    return Attempt(operation, operation.routes[0], 0, 0.0)
 
 
 FULL: dict[str, Any] = {

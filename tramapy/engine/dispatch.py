@@ -98,10 +98,11 @@ class Dispatch:
         """
         routes = self._operation.routes
         while self._route_index < len(routes):
-            check_deadline(self._operation, self._last_failure)
+            now_s = self._pipeline.port.now_s()
+            check_deadline(self._operation, self._last_failure, now_s=now_s)
             route = routes[self._route_index]
             if self._permit is not None or self._admit(route.provider.provider_id):
-                return Attempt(self._operation, route, self._route_index)
+                return Attempt(self._operation, route, self._route_index, now_s)
             self._next_route()
         raise self._exhausted()
 

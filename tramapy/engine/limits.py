@@ -36,10 +36,16 @@ def expired(attempt: Attempt, passed_limit_s: float | None) -> TramapyError:
     )
 
 
-def check_deadline(operation: Operation, cause: ProviderError | None = None) -> None:
+def check_deadline(
+    operation: Operation, cause: ProviderError | None = None, *, now_s: float | None = None
+) -> None:
     """Raise `DeadlineExceededError` where the operation's deadline has passed; `cause` failed before."""
     deadline_at_s = operation.deadline_at_s
-    if deadline_at_s is not None and operation.pipeline.port.now_s() >= deadline_at_s:
+    if deadline_at_s is None:
+        return
+    if now_s is None:
+        now_s = operation.pipeline.port.now_s()
+    if now_s >= deadline_at_s:
         raise _deadline_error(operation.attempt_count) from cause
 
 

@@ -146,7 +146,9 @@ class Attempt:
         *("is_heard", "notify", "is_reported"),
     )
 
-    def __init__(self, operation: Operation, route: ResolvedRoute, route_index: int) -> None:
+    def __init__(
+        self, operation: Operation, route: ResolvedRoute, route_index: int, started_s: float
+    ) -> None:
         self.pipeline: Pipeline = operation.pipeline
         self.operation = operation
         self.route = route
@@ -161,7 +163,7 @@ class Attempt:
             "attempt": self.number,
         }
         self.started_event: RuntimeEvent | None = None
-        self.started_s: float = self.pipeline.port.now_s()
+        self.started_s = started_s
         self.first_chunk_s: float | None = None
         self.last_chunk_s: float | None = None
         self.dlp_s: float = 0.0
