@@ -131,12 +131,11 @@ def operation_completed(
 
 
 def route_selected(base: Base, effective_model: str, route_index: int) -> RuntimeEvent:
-    attributes: Base = {
-        **base,
-        "effective_model": effective_model,
-        "route_index": route_index,
-        "is_fallback": route_index > 0,
-    }
+    # the three events of every attempt: a display with `**base` would take twice as long as a copy
+    attributes: Base = base.copy()
+    attributes["effective_model"] = effective_model
+    attributes["route_index"] = route_index
+    attributes["is_fallback"] = route_index > 0
     return make_trusted_event(catalogue.ROUTE_SELECTED, attributes)
 
 
@@ -149,14 +148,12 @@ def attempt_started(
     effective_model: str,
     is_stream: bool,
 ) -> RuntimeEvent:
-    attributes: Base = {
-        **base,
-        "service_interface": service_interface,
-        "method_name": method_name,
-        "requested_model": requested_model,
-        "effective_model": effective_model,
-        "is_stream": is_stream,
-    }
+    attributes: Base = base.copy()
+    attributes["service_interface"] = service_interface
+    attributes["method_name"] = method_name
+    attributes["requested_model"] = requested_model
+    attributes["effective_model"] = effective_model
+    attributes["is_stream"] = is_stream
     return make_trusted_event(catalogue.ATTEMPT_STARTED, attributes)
 
 
@@ -169,12 +166,10 @@ def attempt_completed(
     first_chunk_millis: int | None,
     dlp_micros: int,
 ) -> RuntimeEvent:
-    attributes: Base = {
-        **base,
-        "effective_model": effective_model,
-        "finish_reason": response.finish_reason._value_,  # before 3.12 `.value` is a call, of 0.15 µs
-        "duration_millis": duration_millis,
-    }
+    attributes: Base = base.copy()
+    attributes["effective_model"] = effective_model
+    attributes["finish_reason"] = response.finish_reason._value_  # before 3.12 `.value` is a call, of 0.15 µs
+    attributes["duration_millis"] = duration_millis
     if response.model is not None:
         attributes["response_model"] = model_label(response.model)
     if response.tool_calls:
