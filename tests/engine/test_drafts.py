@@ -16,6 +16,7 @@ from tramapy import (
     DlpContentLocation,
     DlpContentType,
     DlpContext,
+    DlpResult,
     Message,
     ModelRequest,
     OperationCallContext,
@@ -23,6 +24,7 @@ from tramapy import (
 )
 from tramapy.engine.drafts import call_context, dlp_context, model_request
 from tramapy.engine.operation import Attempt, Operation
+from tramapy.hooks.dlp import unchanged
 from tramapy.messages import MessageRole
 
 TOOL = ToolDefinition(name="lookup")
@@ -117,10 +119,11 @@ def pairs() -> dict[str, tuple[Any, Any]]:
             model_request(attempt_of(), messages, None, None),
             ModelRequest(model="m", messages=tuple(messages)),
         ),
+        "result": (unchanged("text"), DlpResult("text")),
     }
 
 
-KINDS = ["call context", "output context", "input context", "request", "bare request"]
+KINDS = ["call context", "output context", "input context", "request", "bare request", "result"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -151,10 +154,19 @@ def test_a_draft_copies_pickles_and_replaces(kind: str) -> None:
     assert dataclasses.replace(draft) == value
 
 
-@pytest.mark.parametrize("kind", ["call context", "output context", "input context"])
+@pytest.mark.parametrize("kind", ["call context", "output context", "input context", "result"])
 def test_a_draft_hashes_like_the_value(kind: str) -> None:
     draft, value = pairs()[kind]
     assert hash(draft) == hash(value)
+
+
+def test_an_unchanged_text_of_a_subclass_is_an_exact_one() -> None:
+    class Shouted(str):
+        __slots__ = ()
+
+    result = unchanged(Shouted("text"))
+    assert type(result.sanitized_text) is str
+    assert result == DlpResult("text")
 
 
 def test_a_request_copies_the_messages() -> None:

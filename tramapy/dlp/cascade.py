@@ -20,6 +20,7 @@ from tramapy.hooks.dlp import (
     DlpResult,
     DlpStream,
     PlaceholderVault,
+    unchanged,
 )
 
 __all__ = ["Cascade", "RuleRedactor"]
@@ -47,7 +48,7 @@ class Cascade:
     def inspect(self, context: DlpContext, text: str) -> DlpResult:
         """Return a whole text, redacted; one that is JSON by its place token by token, and then as it is written."""
         if not self._redactors:
-            return DlpResult(text)
+            return unchanged(text)
         counts: dict[str, int] = {}
 
         def redact(piece: str) -> str:
