@@ -59,5 +59,5 @@ def test_no_claim_reaches_across_an_idle_place() -> None:
     for _ in range(1_500):
         text = fold("".join(source.choice(CASES).text for _ in range(source.randrange(1, 4)))).text
         idle = idle_places(alive, text)
-        for claim in detector.claims(text):
-            assert not idle & set(range(claim.start + 1, claim.end)), RULES[claim.rank].id
+        for start, minus_end, _, rank in detector.claims(text):
+            assert not idle & set(range(start + 1, -minus_end)), RULES[rank].id

@@ -28,13 +28,13 @@ def _backends() -> tuple[RuleBasedDlpInterceptor, RuleBasedDlpInterceptor]:
 def test_few_rules_look_at_a_block_and_many_at_pieces_of_one() -> None:
     re2 = pytest.importorskip("re2") and load_re2()
     assert re2 is not None
-    made = Hints(RULES, re2)
+    made = Hints([rule.hint for rule in RULES], re2)
     first, *others = made.stretches(LONG, 0)
     assert (first.start, first.end) == (0, 8_384)
-    assert [RULES[rank].id for rank in first.ranks] == ["email"]
+    assert [RULES[rank].id for rank in first.hits] == ["email"]
     assert [stretch.start for stretch in others] == [10_240, 12_288]
     assert list(made.stretches(clean(9_000), 0)) == []
-    assert {RULES[rank].id for rank in made.ranks("a@b.cc, ssn", 0, 11)} == {"email", "us_ssn", "us_itin"}
+    assert {RULES[rank].id for rank in made.hits("a@b.cc, ssn", 0, 11)} == {"email", "us_ssn", "us_itin"}
 
 
 def test_backends_agree_on_long_texts(backends: tuple[RuleBasedDlpInterceptor, ...]) -> None:
@@ -57,7 +57,7 @@ def test_backends_agree_wherever_blocks_end(
     mixture = Mixture(random.Random(4), longest=1_000)
     monkeypatch.setattr(detector, "SHORT_LENGTH", 0)
     monkeypatch.setattr(hints, "SHORT_LENGTH", 41)
-    monkeypatch.setattr(hints, "_FEW_RULES", 0)
+    monkeypatch.setattr(hints, "_FEW_HITS", 0)
     for block in (37, 100, 251):
         monkeypatch.setattr(hints, "_BLOCK", block)
         for _ in range(60):

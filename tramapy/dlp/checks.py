@@ -151,7 +151,11 @@ def is_placeholder(value: str) -> bool:
 def is_token(token: str) -> bool:
     """Tell whether a token with a known prefix is more than a placeholder of one repeated character."""
     body = token[token.find("-") + 1 :] if "-" in token[:8] else token[token.find("_") + 1 :]
-    return len(set(_NOT_ALNUM.sub("", body[:256]))) > 2
+    return len(set(body[:_HEAD_LENGTH]).difference(_MARKS)) > 2
+
+
+_MARKS = "_-."
+"""All that a token may hold beside letters and digits."""
 
 
 def is_mixed(value: str) -> bool:

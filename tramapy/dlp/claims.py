@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-__all__ = ["Claim", "united"]
+__all__ = ["Claim", "Found", "united", "united_claims"]
+
+Found: TypeAlias = tuple[int, int, bool, int]
+"""A claim as searches find it, its fields in their order: to make a `Claim` costs as much as to find it."""
 
 
 class Claim(NamedTuple):
@@ -26,12 +29,24 @@ class Claim(NamedTuple):
         return -self.minus_end
 
 
-def united(claims: Iterable[Claim]) -> list[Claim]:
+def united(claims: Iterable[Found]) -> list[Found]:
     """Unite claims that overlap; nothing that any of them covers is left out."""
     ordered = sorted(claims)
-    if len(ordered) < 2:
-        return ordered
-    result: list[Claim] = []
+    end = 0
+    for claim in ordered:
+        if claim[0] < end:
+            return _joined(ordered)
+        end = -claim[1]
+    return ordered
+
+
+def united_claims(claims: Iterable[Claim]) -> list[Claim]:
+    """Unite claims, and name the fields of what comes of it."""
+    return list(map(Claim._make, united(claims)))
+
+
+def _joined(ordered: Iterable[Found]) -> list[Found]:
+    result: list[Found] = []
     end = 0
     for claim in ordered:
         start, minus_end, _, _ = claim
@@ -39,6 +54,7 @@ def united(claims: Iterable[Claim]) -> list[Claim]:
             result.append(claim)
             end = -minus_end
         elif -minus_end > end:
-            result[-1] = result[-1]._replace(minus_end=minus_end)
+            first, _, is_guess, rank = result[-1]
+            result[-1] = (first, minus_end, is_guess, rank)
             end = -minus_end
     return result

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tramapy.dlp.claims import Claim
+from tramapy.dlp.claims import Found
 from tramapy.dlp.finders import Re2
 from tramapy.dlp.hints import SHORT_LENGTH, Hints, Stretch
-from tramapy.dlp.pack_rule import Gate, PackRule, Search, WithinGate
+from tramapy.dlp.pack_rule import Gate, Look, PackRule, Search, WithinGate
 from tramapy.dlp.view import View
 
 __all__ = ["PackDetector"]
@@ -31,18 +31,20 @@ class PackDetector:
 
     def __init__(self, rules: Sequence[PackRule], re2: Re2 | None) -> None:
         self.rules: tuple[PackRule, ...] = tuple(rules)
-        self._hinted = tuple(
-            _Search(rule.hinted or rule.search, not rule.is_checked, rank)
-            for rank, rule in enumerate(self.rules)
-        )
-        """How to search where a hint stands."""
         self._gated = _gated(self.rules)
-        self._hints = None if re2 is None or not self.rules else Hints(self.rules, re2)
+        looks = [
+            (look, _Search(look.search, not rule.is_checked, rank))
+            for rank, rule in enumerate(self.rules)
+            for look in rule.looks or (Look(rule.hint, rule.search),)
+        ]
+        self._looks = tuple(search for _, search in looks)
+        """How to search where a hint stands."""
+        self._hints = None if re2 is None or not looks else Hints([look.hint for look, _ in looks], re2)
 
-    def claims(self, text: str, start: int = 0) -> list[Claim]:
+    def claims(self, text: str, start: int = 0) -> list[Found]:
         """Return the claims that begin at or after `start`; what stands before it is context only."""
-        found: list[Claim] = []
-        begin = max(start - _LOOK_BACK, 0)
+        found: list[Found] = []
+        begin = max(start - _LOOK_BACK, 0) if start else 0
         if self._hints is None:
             view = View(text, begin, len(text))
             for wider, inside in self._gated:
@@ -51,28 +53,32 @@ class PackDetector:
                         if gate is wider or gate(view):
                             _run(searches, view, found)
         elif len(text) - begin <= SHORT_LENGTH:
-            ranks = self._hints.ranks(text, begin, len(text))
-            if ranks:
-                _run([self._hinted[rank] for rank in ranks], View(text, begin, len(text)), found)
+            hits = self._hints.hits(text, begin, len(text))
+            if hits:
+                view = View(text, begin, len(text))
+                for hit in hits:
+                    search, is_guess, rank = self._looks[hit]
+                    for first, last in search(view):
+                        found.append((first, -last, is_guess, rank))
         else:
             self._look(self._hints.stretches(text, begin), text, found)
-        return [claim for claim in found if claim.start >= start] if start else found
+        return [claim for claim in found if claim[0] >= start] if start else found
 
-    def _look(self, stretches: Iterable[Stretch], text: str, found: list[Claim]) -> None:
+    def _look(self, stretches: Iterable[Stretch], text: str, found: list[Found]) -> None:
         ends: dict[int, int] = {}
-        for start, end, ranks in stretches:
+        for start, end, hits in stretches:
             view = View(text, start, end)
             # What begins well inside of a match without a longest length ends with it: to read that again in
             # each stretch would be quadratic.
             inside = end + _BEHIND
-            for rank in ranks:
-                if ends and ends.get(rank, 0) >= inside:
+            for hit in hits:
+                if ends and ends.get(hit, 0) >= inside:
                     continue
-                search, is_guess, _ = self._hinted[rank]
+                search, is_guess, rank = self._looks[hit]
                 for first, last in search(view):
-                    found.append(Claim(first, -last, is_guess, rank))
+                    found.append((first, -last, is_guess, rank))
                     if last > inside:
-                        ends[rank] = max(ends.get(rank, 0), last)
+                        ends[hit] = max(ends.get(hit, 0), last)
 
 
 class _Search(NamedTuple):
@@ -100,7 +106,7 @@ def _gated(rules: Iterable[PackRule]) -> _Gated:
     )
 
 
-def _run(searches: Iterable[_Search], view: View, found: list[Claim]) -> None:
+def _run(searches: Iterable[_Search], view: View, found: list[Found]) -> None:
     for search, is_guess, rank in searches:
         for start, end in search(view):
-            found.append(Claim(start, -end, is_guess, rank))
+            found.append((start, -end, is_guess, rank))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tramapy.dlp.finders import Re2
-from tramapy.dlp.pack_rule import PackRule
 
 __all__ = ["SHORT_LENGTH", "Hints", "Stretch"]
 
@@ -15,38 +14,38 @@ _BESIDE = 192
 SHORT_LENGTH = 2_048
 """Up to this length, a text is one stretch."""
 _BLOCK = 8_192
-_FEW_RULES = 3
-"""Where more rules have hints in a block, asking again for each piece of it costs less than running them on all."""
+_FEW_HITS = 3
+"""Where more hints stand in a block, asking again for each piece of it costs less than to search all of it for them."""
 
 
 class Stretch(NamedTuple):
-    """A stretch of a text, and the places of the rules whose hints stand in it or beside it."""
+    """A stretch of a text, and the numbers of the hints that stand in it or beside it."""
 
     start: int
     end: int
-    ranks: Sequence[int]
+    hits: Sequence[int]
 
 
 class Hints:
-    """Finds which rules must look where; safe to share between threads.
+    """Finds which searches must look where; safe to share between threads.
 
     Args:
-        rules: A stretch names them by their places.
+        hints: In RE2's syntax; a stretch names them by their numbers.
         re2: The module.
     """
 
-    def __init__(self, rules: Sequence[PackRule], re2: Re2) -> None:
+    def __init__(self, hints: Sequence[str], re2: Re2) -> None:
         options = re2.Options()
         options.log_errors = False
         options.max_mem = 64 << 20
         options.encoding = re2.Options.Encoding.LATIN1
         self._set = re2.Set.SearchSet(options)
-        for rule in rules:
-            self._set.Add(rule.hint.encode("latin-1"))
+        for hint in hints:
+            self._set.Add(hint.encode("latin-1"))
         self._set.Compile()
 
-    def ranks(self, text: str, start: int, end: int) -> Sequence[int]:
-        """Return the places of the rules whose hints stand in a stretch or beside it."""
+    def hits(self, text: str, start: int, end: int) -> Sequence[int]:
+        """Return the numbers of the hints that stand in a stretch or beside it."""
         part = text[max(start - _BESIDE, 0) : end + _BESIDE]
         # A byte for each character, whatever it is: UTF-8 would make hints longer.
         return self._set.Match(part.encode("latin-1", "replace")) or ()
@@ -59,15 +58,15 @@ class Hints:
         length = len(text)
         for start in range(begin, length, _BLOCK):
             end = min(start + _BLOCK, length)
-            ranks = self.ranks(text, start, end)
-            if len(ranks) > _FEW_RULES:
+            hits = self.hits(text, start, end)
+            if len(hits) > _FEW_HITS:
                 yield from self._pieces(text, start, end)
-            elif ranks:
-                yield Stretch(start, min(end + _BESIDE, length), ranks)
+            elif hits:
+                yield Stretch(start, min(end + _BESIDE, length), hits)
 
     def _pieces(self, text: str, begin: int, end: int) -> Iterator[Stretch]:
         for start in range(begin, end, SHORT_LENGTH):
             last = min(start + SHORT_LENGTH, end)
-            ranks = self.ranks(text, start, last)
-            if ranks:
-                yield Stretch(start, min(last + _BESIDE, len(text)), ranks)
+            hits = self.hits(text, start, last)
+            if hits:
+                yield Stretch(start, min(last + _BESIDE, len(text)), hits)

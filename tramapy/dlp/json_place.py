@@ -6,15 +6,21 @@ import json
 import re
 from collections.abc import Iterator
 
-__all__ = ["JsonPlace"]
+__all__ = ["JsonPlace", "begins_json"]
 
 _MARK = re.compile(r'["\\]')
+_OPENS = re.compile(r"[ \t\r\n\ufeff]*[{\[]")
 _NOT_BLANK = re.compile(r"[^ \t\r\n\ufeff]")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
 _INSTEAD_OF_NOTHING = "[REDACTED]"
 _INNER_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _BETWEEN = re.compile(r"[,:{}\[\]]")
 _STRUCTURE = re.compile(rf"(?:[\s,:{{}}\[\]]|true|false|null|{_INNER_NUMBER.pattern})*\Z")
+
+
+def begins_json(text: str) -> bool:
+    """Tell whether a text begins as an object or a list in JSON does; a text that does not is no JSON to us."""
+    return _OPENS.match(text) is not None
 
 
 class JsonPlace:

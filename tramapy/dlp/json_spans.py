@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tramapy.dlp.claims import Claim
+from tramapy.dlp.json_place import begins_json
 
 __all__ = ["fitted_spans", "is_json"]
 
 _TOKEN = re.compile(r'"(?P<string>(?:[^"\\]|\\.)*)"?|(?P<number>-?[0-9][0-9.eE+-]*)', re.DOTALL)
 _UNIT = re.compile(r"\\u[0-9A-Fa-f]{4}|\\.", re.DOTALL)
-_OPENS = re.compile(r"[ \t\r\n\ufeff]*[{\[]")
 
 
 def is_json(text: str) -> bool:
     """Tell whether a text is an object or a list in JSON; one that only begins so is text like any other."""
-    if _OPENS.match(text) is None:
+    if not begins_json(text):
         return False
     try:
         json.loads(text.removeprefix("\ufeff"))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
 
 from tramapy.dlp.alive import Alive
-from tramapy.dlp.claims import Claim, united
+from tramapy.dlp.claims import Claim, Found, united
 from tramapy.dlp.conditions import Allowed, Conditions, applies, find_spans
 from tramapy.dlp.detector import PackDetector
 from tramapy.dlp.finders import Re2
 from tramapy.dlp.folding import Folded, fold, is_plain
+from tramapy.dlp.json_place import begins_json
+from tramapy.dlp.markers import Markers
 from tramapy.dlp.matcher import Matcher
 from tramapy.dlp.operators import DlpAction, Operators
 from tramapy.dlp.pack_rule import PackRule
@@ -19,6 +22,8 @@ from tramapy.dlp.splicing import CONTINUES, Splicer
 from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult
 
 __all__ = ["OnePass"]
+
+_Found = TypeVar("_Found", bound=Found)
 
 
 class OnePass:
@@ -58,6 +63,8 @@ class OnePass:
             and all(conditions.are_none for conditions in self._conditions)
             and all(rule.action is not DlpAction.LOG for rule in self.rules)
         )
+        redacts_all = all(rule.action is DlpAction.REDACT for rule in self.rules)
+        self._markers = Markers(self.rules, operators) if redacts_all else None
 
     def applying(self, context: DlpContext) -> Collection[int]:
         """Return the places of the rules that are meant for a text."""
@@ -73,13 +80,17 @@ class OnePass:
             return DlpResult(text)
         if folded is not None and not folded.is_aligned:
             claims = [_original(claim, folded) for claim in claims]
-        applying = self.applying(context)
-        for rank, matcher in enumerate(self.matchers, len(self.packed)):
-            if rank in applying:
-                claims += self.claims_of(rank, matcher, text)
-        cuts = united(self.kept(claims, applying, text, 0))
-        if not cuts:
-            return DlpResult(text)
+        if self.matchers or self._is_limited or not self._keeps_all:
+            applying = self.applying(context)
+            for rank, matcher in enumerate(self.matchers, len(self.packed)):
+                if rank in applying:
+                    claims += self.claims_of(rank, matcher, text)
+            claims = self.kept(claims, applying, text, 0)
+            if not claims:
+                return DlpResult(text)
+        cuts = united(claims)
+        if self._markers is not None and not begins_json(text):
+            return self._markers.put(text, cuts)
         splicer = Splicer(self.rules, self.operators, context.vault)
         sanitized = splicer.splice(text, cuts)
         return DlpResult(sanitized, splicer.redactions)
@@ -91,9 +102,7 @@ class OnePass:
                 raise empty_match_error(self.rules[rank])
             yield Claim(span.start, -span.end, False, rank)
 
-    def kept(
-        self, claims: Iterable[Claim], applying: Collection[int], text: str, start: int
-    ) -> Iterable[Claim]:
+    def kept(self, claims: list[_Found], applying: Collection[int], text: str, start: int) -> list[_Found]:
         """Return the claims that count.
 
         Args:
@@ -107,22 +116,24 @@ class OnePass:
         return [
             claim
             for claim in claims
-            if claim.rank == CONTINUES or (claim.rank in applying and self._counts(claim, text, start))
+            if claim[-1] == CONTINUES or (claim[-1] in applying and self._counts(claim, text, start))
         ]
 
-    def _counts(self, claim: Claim, text: str, start: int) -> bool:
-        first, last = claim.start - start, claim.end - start
-        if not self._conditions[claim.rank].hold(text, first, last):
+    def _counts(self, claim: Found, text: str, start: int) -> bool:
+        first, minus_last, _, rank = claim
+        first, last = first - start, -minus_last - start
+        if not self._conditions[rank].hold(text, first, last):
             return False
         if self._allowed and self._allowed.covers(text[first:last]):
             return False
-        rule = self.rules[claim.rank]
+        rule = self.rules[rank]
         if rule.action is DlpAction.LOG:
             self.operators.log(rule.id)
             return False
         return True
 
 
-def _original(claim: Claim, folded: Folded) -> Claim:
-    start, end = folded.original(claim.start, claim.end)
-    return Claim(start, -end, claim.is_guess, claim.rank)
+def _original(claim: Found, folded: Folded) -> Found:
+    start, minus_end, is_guess, rank = claim
+    start, end = folded.original(start, -minus_end)
+    return start, -end, is_guess, rank

@@ -11,7 +11,7 @@ import re
 from array import array
 
 from tramapy.dlp.alive import AliveState
-from tramapy.dlp.claims import Claim, united
+from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.folding import Folded, FoldedPieces
 from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.operators import DlpAction
@@ -122,7 +122,7 @@ class OnePassStream:
             end = min(end, scanner.decided_end)
         if not self._claims:
             return self._cut_off([], end)
-        cuts = united(self._claims)
+        cuts = united_claims(self._claims)
         for cut in reversed(cuts):
             if cut.start < end < cut.end:
                 end = cut.start
@@ -255,7 +255,7 @@ class _PackSource:
         length = len(self._text.folded)
         claims = self._search()
         end = length - _LONGEST_MATCH
-        cuts = united(claims)
+        cuts = united_claims(claims)
         last = cuts[-1] if cuts else None
         if last is not None and last.end == length and last.start < end:
             # A match that the cut was united with may have ended; the one that is under way says how it goes on.
@@ -303,9 +303,9 @@ class _PackSource:
         skipped = len(self._left)
         found = self._one_pass.detector.claims(self._left + self._text.folded, skipped - self._cut_left)
         return [
-            claim._replace(start=claim.start - skipped, minus_end=claim.minus_end + skipped)
-            for claim in found
-            if claim.end > skipped
+            Claim(start - skipped, minus_end + skipped, is_guess, rank)
+            for start, minus_end, is_guess, rank in found
+            if -minus_end > skipped
         ]
 
     def _claim(self, claims: list[Claim], before: int) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "Check",
     "Cut",
     "Gate",
+    "Look",
     "PackRule",
     "Search",
     "WithinGate",
@@ -29,6 +30,7 @@ __all__ = [
     "holds_shape",
     "is_in_marker",
     "literals",
+    "one_of",
     "words",
 ]
 
@@ -53,6 +55,13 @@ Check: TypeAlias = Callable[[str], bool]
 """Tell whether a matched text is what it looks like."""
 
 
+class Look(NamedTuple):
+    """A part of a search, for where its hint is known to stand."""
+
+    hint: str
+    search: Search
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PackRule(DlpRule):
     """A rule of a pack.
@@ -66,7 +75,8 @@ class PackRule(DlpRule):
             something that stands where the search would look, at most some dozens of characters long.
         held: In our dialect: everything that may still become a match. A stream holds it back.
         body: What a match that has no longest length goes on with; None where there is one.
-        hinted: Finds the same as `search`, at less cost where a hint is known to stand; None where that is the same.
+        looks: Find the same as `search` in parts, each where its own hint stands, which is a part of `hint`; nothing
+            where there is no cheaper way than `search`.
         is_checked: Whether a form or a checksum makes the match certain; such a rule names what it overlaps.
     """
 
@@ -77,7 +87,7 @@ class PackRule(DlpRule):
     hint: str
     held: str
     body: re.Pattern[str] | None = None
-    hinted: Search | None = None
+    looks: Sequence[Look] = ()
     is_checked: bool = True
     enabled_for: Collection[DlpContentType] = frozenset(DlpContentType)
 
@@ -100,6 +110,11 @@ class WithinGate:
     def __call__(self, view: View) -> bool:
         """Tell whether both let pass."""
         return self.wider(view) and self.narrower(view)
+
+
+def one_of(looks: Iterable[Look]) -> str:
+    """Return the hint of a rule with several looks."""
+    return "|".join(look.hint for look in looks)
 
 
 def always(_view: View) -> bool:

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from tramapy.cancellation import rethrow_if_cancellation
-from tramapy.dlp.claims import Claim, united
+from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.json_place import JsonPlace
 from tramapy.dlp.json_spans import fitted_spans, is_json
 from tramapy.dlp.limited_stream import text_too_long_error
@@ -153,7 +153,7 @@ class PresidioDlpInterceptor(DlpInterceptor):
             Claim(finding.start, -finding.end, finding.score < _CERTAIN, names.index(finding.entity_type))
             for finding in found
         ]
-        cuts = united(self._outside_markers(claims, text))
+        cuts = united_claims(self._outside_markers(claims, text))
         if cuts and is_json(text):
             cuts = fitted_spans(text, cuts)
         return self._spliced(text, cuts, names) if cuts else DlpResult(text)

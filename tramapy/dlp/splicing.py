@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 
-from tramapy.dlp.claims import Claim
+from tramapy.dlp.claims import Found
 from tramapy.dlp.json_place import JsonPlace
 from tramapy.dlp.operators import Operators
 from tramapy.dlp.rules import DlpRule
@@ -46,7 +46,7 @@ class Splicer:
             [_redaction(self._rules[rank].id, count) for rank, count in sorted(self._counts.items())]
         )
 
-    def splice(self, text: str, cuts: Iterable[Claim], start: int = 0) -> str:
+    def splice(self, text: str, cuts: Iterable[Found], start: int = 0) -> str:
         """Return a piece of the text with replacements.
 
         Args:
@@ -71,11 +71,10 @@ class Splicer:
                     pieces.append(replacement(self._rules[rank], matched, self._vault, matched))
             pieces.append(text[done:])
             return "".join(pieces)
-        for cut in cuts:
-            first, last = cut.start - start, cut.end - start
-            pieces.append(self._kept(text[done:first]))
-            pieces.append(self._fitted(cut.rank, text[first:last]))
-            done = last
+        for first, minus_last, _, rank in cuts:
+            pieces.append(self._kept(text[done : first - start]))
+            done = -minus_last - start
+            pieces.append(self._fitted(rank, text[first - start : done]))
         pieces.append(self._kept(text[done:] if done else text))
         return "".join(pieces)
 

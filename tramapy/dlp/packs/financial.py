@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tramapy.dlp.checks import IBAN_LENGTHS, is_card, is_iban
-from tramapy.dlp.pack_rule import Cut, PackRule, holds_numbers
+from tramapy.dlp.pack_rule import Cut, Look, PackRule, holds_numbers, one_of
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -28,9 +28,9 @@ _CARD = re.compile(
 )
 _ASCII_DIGITS = frozenset("0123456789")
 _HINT_BREAK = r"(?:[ ./\t\n-]|\r\n|  | - )"
-_CARD_HINT = (
-    rf"(?:\A|[^0-9A-Za-z])(?:[0-9]{{13}}|[0-9]{{4}}{_HINT_BREAK}"
-    rf"(?:[0-9]{{4}}{_HINT_BREAK}(?:[0-9]{{4}}{_HINT_BREAK}[0-9]{{4}}|[0-9]{{5}})|[0-9]{{6}}{_HINT_BREAK}[0-9]{{4}}))"
+_GROUPS_HINT = (
+    rf"(?:\A|[^0-9A-Za-z])[0-9]{{4}}{_HINT_BREAK}"
+    rf"(?:[0-9]{{4}}{_HINT_BREAK}(?:[0-9]{{4}}{_HINT_BREAK}[0-9]{{4}}|[0-9]{{5}})|[0-9]{{6}}{_HINT_BREAK}[0-9]{{4}})"
 )
 _RUN_LENGTHS = range(13, 20)
 _MINUS = re.compile(r"[:,\[]\s*-\Z")
@@ -40,12 +40,23 @@ _BREAKS = b" .-\t/\r\n"
 _GROUP_OF_THREE = re.compile(r"[ \r\n-]+[0-9]{3}\Z")
 
 
-def _cards(view: View) -> list[Cut]:
+def _cards_in_groups(view: View) -> list[Cut]:
     text = view.text
     places = [
         place - 1 for place in view.digit_groups.before_four if text[place - 1 : place] in _ASCII_DIGITS
     ]
-    places += [start for start, length in view.digit_runs if length in _RUN_LENGTHS]
+    return _cards_at(text, places)
+
+
+def _cards_in_one_piece(view: View) -> list[Cut]:
+    return _cards_at(view.text, [start for start, length in view.digit_runs if length in _RUN_LENGTHS])
+
+
+def _cards(view: View) -> list[Cut]:
+    return _cards_in_groups(view) + _cards_in_one_piece(view)
+
+
+def _cards_at(text: str, places: Iterable[int]) -> list[Cut]:
     found: list[Cut] = []
     for place in places:
         match = _CARD.match(text, place)
@@ -133,6 +144,11 @@ def _end_of(count: int, text: str) -> int:
     return end
 
 
+_CARD_LOOKS = (
+    Look(_GROUPS_HINT, _cards_in_groups),
+    Look(r"(?:\A|[^0-9A-Za-z])[0-9]{13}", _cards_in_one_piece),
+)
+
 RULES = (
     PackRule(
         id="credit_card",
@@ -142,7 +158,8 @@ RULES = (
         replacement="[REDACTED:credit_card]",
         search=_cards,
         gate=holds_numbers,
-        hint=_CARD_HINT,
+        hint=one_of(_CARD_LOOKS),
+        looks=_CARD_LOOKS,
         held=r"(?:[0-9](?: - |  |[ ./\t\-\n]|\r\n)?){12,}",
     ),
     PackRule(

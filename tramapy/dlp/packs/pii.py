@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tramapy.dlp.checks import is_itin, is_ssn
 from tramapy.dlp.pack_rule import (
     Cut,
+    Look,
     PackRule,
     has_context,
     holds,
     holds_numbers,
     holds_shape,
     is_in_marker,
+    one_of,
 )
 from tramapy.dlp.view import CONTEXT_LENGTH, View
 
@@ -22,7 +24,8 @@ __all__ = ["RULES"]
 # Scripts that are written without blanks are told from those that are not: an address ends where they begin.
 _SPACED = "0-9A-Za-z_\u00aa\u00b5\u00ba\u00c0-\u024f\u0300-\u036f\u0370-\u058f\u1e00-\u1fff"
 _MARKS = "\u0300-\u036f\u0370-\u058f"
-_LOCAL_SPACED = re.compile(rf"[{_SPACED}.+%-]+")
+_USUAL_LOCAL = re.compile(rf"[{_SPACED}](?:[{_SPACED}.+%-]*[{_SPACED}])?")
+"""Read from its end, and no dot or sign at its beginning."""
 _LOCAL_ANY = re.compile(r"[\w.+%-]+")
 _LABEL = rf"[{_SPACED}](?:[{_SPACED}-]{{0,61}}[{_SPACED}])?"
 _LETTER = r"[^\W\d_]"
@@ -45,30 +48,30 @@ _AT = re.compile(rf"@(?=[\w{_MARKS}][\w{_MARKS}-]{{0,62}}\.)")
 _LONGEST_USER_INFO = 256
 
 
-def _emails(view: View) -> Iterator[tuple[int, int]]:
+def _emails(view: View) -> Sequence[tuple[int, int]]:
     text = view.text
-    for found in _AT.finditer(text, view.start, min(view.end + _LONGEST_LABEL + 1, len(text))):
-        at = found.start()
-        if at >= view.end:
-            return
-        first = text[at + 1 : at + 2]
-        domain = (_DOMAIN_SPACED if _SPACED_END.match(first) else _DOMAIN_ANY).match(text, at + 1)
-        if domain is None:
-            continue
-        start = _local_start(text, at)
-        if start == at or _is_no_address(text, start, at, domain.end()):
-            continue
-        yield Cut(start, domain.end())
+    found: list[tuple[int, int]] = []
+    for sign in view.matches(_AT, _LONGEST_LABEL + 1):
+        at = sign.start()
+        domain = (_DOMAIN_SPACED if _SPACED_END.match(text, at + 1) else _DOMAIN_ANY).match(text, at + 1)
+        if domain is not None:
+            start, end = _local_start(text, at), domain.end()
+            if start < at and not _is_no_address(text, start, at, end):
+                found.append((start, end))
+    return found
 
 
 def _local_start(text: str, at: int) -> int:
     before = text[max(at - _LONGEST_LOCAL, 0) : at][::-1]
+    usual = _USUAL_LOCAL.match(before)
+    if usual is not None:
+        return at - usual.end()
     if not before:
         return at
     if before[0] == '"':
         quoted = _QUOTED_LOCAL.match(before)
         return at if quoted is None else at - quoted.end()
-    local = (_LOCAL_SPACED if _SPACED_END.match(before) else _LOCAL_ANY).match(before)
+    local = _LOCAL_ANY.match(before)
     if local is None or before[0] == ".":
         return at
     return at - len(local.group().rstrip(".%+-"))
@@ -134,23 +137,33 @@ def _has_word(text: str, place: int) -> bool:
     )
 
 
-def _ssns(view: View) -> Iterator[tuple[int, int]]:
-    for match in view.once(_ssn_like):
-        if is_ssn(match.group()):
-            yield match.span()
-    for match in view.once(_bare_numbers):
-        if is_ssn(match.group()):
-            yield match.span()
+def _formed_ssns(view: View) -> list[tuple[int, int]]:
+    return [match.span() for match in view.once(_ssn_like) if is_ssn(match.group())]
 
 
-def _itins(view: View) -> Iterator[tuple[int, int]]:
-    for match in view.once(_ssn_like):
-        number = match.group()
-        if number[0] == "9" and (is_itin(number) or has_context(view.text, match.start(), _SSN_CONTEXT)):
-            yield match.span()
-    for match in view.once(_bare_numbers):
-        if is_itin(match.group()):
-            yield match.span()
+def _bare_ssns(view: View) -> list[tuple[int, int]]:
+    return [match.span() for match in view.once(_bare_numbers) if is_ssn(match.group())]
+
+
+def _ssns(view: View) -> list[tuple[int, int]]:
+    return _formed_ssns(view) + _bare_ssns(view)
+
+
+def _formed_itins(view: View) -> list[tuple[int, int]]:
+    return [match.span() for match in view.once(_ssn_like) if _is_formed_itin(match)]
+
+
+def _is_formed_itin(match: re.Match[str]) -> bool:
+    number = match.group()
+    return number[0] == "9" and (is_itin(number) or has_context(match.string, match.start(), _SSN_CONTEXT))
+
+
+def _bare_itins(view: View) -> list[tuple[int, int]]:
+    return [match.span() for match in view.once(_bare_numbers) if is_itin(match.group())]
+
+
+def _itins(view: View) -> list[tuple[int, int]]:
+    return _formed_itins(view) + _bare_itins(view)
 
 
 # Digits are read once and a separator stands between two runs of them, so that there is one way to read a number.
@@ -255,17 +268,25 @@ def _is_called_phone(text: str, start: int) -> bool:
     return before.rstrip(_PHONE_MARKS)[-1:] in _PHONE_WORD_ENDS and _PHONE_WORD.search(before) is not None
 
 
-def _phones(view: View) -> Iterator[tuple[int, int]]:
+def _e164_phones(view: View) -> list[Cut]:
+    return [_with_extension(match) for match in view.matches(_E164, _LONGEST_NUMBER) if _is_e164(match)]
+
+
+def _nanp_phones(view: View) -> list[Cut]:
     text = view.text
-    if "+" in view.part:
-        for match in view.matches(_E164, _LONGEST_NUMBER):
-            if _is_e164(match):
-                yield _with_extension(match)
+    found: list[Cut] = []
     for place in view.digit_groups.before_four:
         if text[place - 1] in " .-)":
             nanp = _NANP.search(text, max(place - _NANP_BACK, 0), place + _NANP_REACH)
             if nanp is not None and nanp.start() < place:
-                yield _with_extension(nanp)
+                found.append(_with_extension(nanp))
+    return found
+
+
+def _phones(view: View) -> Iterator[tuple[int, int]]:
+    if "+" in view.part:
+        yield from _e164_phones(view)
+    yield from _nanp_phones(view)
     yield from _national_phones(view)
 
 
@@ -404,16 +425,18 @@ def _holds_mac(view: View) -> bool:
     return bool(view.once(_pairs)) or bool(view.once(_dots))
 
 
-def _macs(view: View) -> Iterator[tuple[int, int]]:
-    text = view.text
-    for place in view.once(_pairs):
-        match = _MAC.match(text, max(place - 2, 0))
-        if match is not None and len(set(match.group())) > 2:
-            yield match.span()
-    for dot in view.once(_dots):
-        match = _DOTTED_MAC.match(text, max(dot - 4, 0))
-        if match is not None and _is_dotted_mac(match):
-            yield match.span()
+def _macs_in_pairs(view: View) -> list[tuple[int, int]]:
+    matches = [_MAC.match(view.text, max(place - 2, 0)) for place in view.once(_pairs)]
+    return [match.span() for match in matches if match is not None and len(set(match.group())) > 2]
+
+
+def _dotted_macs(view: View) -> list[tuple[int, int]]:
+    matches = [_DOTTED_MAC.match(view.text, max(dot - 4, 0)) for dot in view.once(_dots)]
+    return [match.span() for match in matches if match is not None and _is_dotted_mac(match)]
+
+
+def _macs(view: View) -> list[tuple[int, int]]:
+    return _macs_in_pairs(view) + _dotted_macs(view)
 
 
 def _is_dotted_mac(match: re.Match[str]) -> bool:
@@ -427,12 +450,29 @@ def _is_dotted_mac(match: re.Match[str]) -> bool:
 _ANY_LETTER = r"\x80-\U0010FFFF"
 _ADDRESS = rf"0-9A-Za-z_.+%\-{_ANY_LETTER}"
 
+_SSN_LOOKS = (Look(f"[0-8]{_NINE_HINT}", _formed_ssns), Look(_WORD_HINT, _bare_ssns))
+_ITIN_LOOKS = (Look(f"9{_NINE_HINT}", _formed_itins), Look(_WORD_HINT, _bare_itins))
+_PHONE_LOOKS = (
+    Look(r"\+[1-9][0-9 ()./-]{6}", _e164_phones),
+    Look(r"(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}", _nanp_phones),
+    Look(
+        r"(?:\A|[^0-9A-Za-z_.+-])00[1-9][0-9]{0,2}[ (-]{1,4}[0-9)]"
+        r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ ._]?(?:no|number|nr|is|me at|us at))?"
+        r"[\"']?[ .:=#\t]{0,4}[\"']?[(]?[02-9][0-9]",
+        _national_phones,
+    ),
+)
+_MAC_LOOKS = (
+    Look(r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]", _macs_in_pairs),
+    Look(r"[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}", _dotted_macs),
+)
+
 RULES = (
     PackRule(
         id="email",
         title="E-mail addresses, internationalised ones too",
         source="RFC 5321, RFC 6531",
-        pattern=rf"{_LOCAL_SPACED.pattern}@{_DOMAIN_SPACED.pattern}",
+        pattern=rf"[{_SPACED}.+%-]+@{_DOMAIN_SPACED.pattern}",
         replacement="[REDACTED:email]",
         search=_emails,
         gate=holds("@"),
@@ -447,7 +487,8 @@ RULES = (
         replacement="[REDACTED:us_ssn]",
         search=_ssns,
         gate=holds_numbers,
-        hint=f"[0-8]{_NINE_HINT}|{_WORD_HINT}",
+        hint=one_of(_SSN_LOOKS),
+        looks=_SSN_LOOKS,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
     ),
     PackRule(
@@ -458,7 +499,8 @@ RULES = (
         replacement="[REDACTED:us_itin]",
         search=_itins,
         gate=holds_numbers,
-        hint=f"9{_NINE_HINT}|{_WORD_HINT}",
+        hint=one_of(_ITIN_LOOKS),
+        looks=_ITIN_LOOKS,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
     ),
     PackRule(
@@ -469,12 +511,8 @@ RULES = (
         replacement="[REDACTED:phone]",
         search=_phones,
         gate=holds_shape(b"00"),
-        hint=(
-            r"\+[1-9][0-9 ()./-]{6}|(?:\A|[^0-9A-Za-z_.+-])00[1-9][0-9]{0,2}[ (-]{1,4}[0-9)]"
-            r"|(?:[(][0-9]{3}[)][ -]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
-            r"|(?i:phone|tel|mobile|cell|fax|call)(?i:[ ._]?(?:no|number|nr|is|me at|us at))?"
-            r"[\"']?[ .:=#\t]{0,4}[\"']?[(]?[02-9][0-9]"
-        ),
+        hint=one_of(_PHONE_LOOKS),
+        looks=_PHONE_LOOKS,
         held=(
             r"[+(0-9][0-9 ()./\-]{6,}"
             r"(?:[ ,;]{0,2}(?:[eE][xX][tT](?:\.|[eE][nN][sS][iI][oO][nN])?[ .:=]{0,2}|[xX])[0-9]*)?"
@@ -510,7 +548,8 @@ RULES = (
         replacement="[REDACTED:mac]",
         search=_macs,
         gate=_holds_mac,
-        hint=r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}",
+        hint=one_of(_MAC_LOOKS),
+        looks=_MAC_LOOKS,
         held=r"[0-9A-Fa-f]{2}(?:[:\-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}",
     ),
 )

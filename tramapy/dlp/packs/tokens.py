@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tramapy.dlp.checks import is_mixed, is_token
-from tramapy.dlp.pack_rule import ANY_CASE, Check, PackRule, Search, cut_at, holds, literals, words
+from tramapy.dlp.pack_rule import ANY_CASE, Check, Look, PackRule, Search, cut_at, holds, literals, words
 from tramapy.dlp.packs.named_values import held_name
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -27,6 +27,7 @@ _STARTS = re.compile(
 
 
 _LONGEST_START = 16
+_MANY = 3
 
 
 def _holds_token(view: View) -> bool:
@@ -43,14 +44,17 @@ class _Token(NamedTuple):
     def cuts(self, text: str, places: Iterable[int]) -> Sequence[tuple[int, int]]:
         """Return what is matched at rising places."""
         found: list[tuple[int, int]] = []
+        pattern, check, is_open = self
         done = -1
         for place in places:
             # A start inside of an open token ends where that one ends: to look again would be quadratic.
             if place >= done:
-                cuts = cut_at(text, self.pattern, place, self.check)
-                if cuts and self.is_open:
-                    done = cuts[0][1]
-                found += cuts
+                match = pattern.match(text, place)
+                if match is not None and (check is None or check(match.group())):
+                    span = match.span()
+                    found.append(span)
+                    if is_open:
+                        done = span[1]
         return found
 
 
@@ -58,10 +62,12 @@ def _tokens(starts: tuple[str, ...], token: _Token) -> Search:
     listed = frozenset(starts)
 
     def search(view: View) -> Sequence[tuple[int, int]]:
+        tokens = view.tokens(_STARTS)
+        if listed.isdisjoint(tokens):
+            return ()
         found: list[tuple[int, int]] = []
-        for start, places in view.tokens(_STARTS).items():
-            if start in listed:
-                found += token.cuts(view.text, places)
+        for start in listed.intersection(tokens):
+            found += token.cuts(view.text, tokens[start])
         return found
 
     return search
@@ -69,16 +75,26 @@ def _tokens(starts: tuple[str, ...], token: _Token) -> Search:
 
 def _hinted(starts: tuple[str, ...], token: _Token) -> Search:
     """Do what `_tokens` does, without looking for runs that tokens of other rules may stand in, too."""
-    # The letters that all choices begin with let the standard library skip to them.
-    alike = itertools.groupby(sorted(starts), key=lambda start: start[0])
-    groups = tuple(re.compile("|".join(map(re.escape, group))) for _, group in alike)
+    # One search for each is quicker than one for all; the letters that many begin with let the standard library
+    # skip to these.
+    by_letter = {
+        letter: list(alike) for letter, alike in itertools.groupby(sorted(starts), key=lambda start: start[0])
+    }
+    literals = tuple(start for alike in by_letter.values() if len(alike) < _MANY for start in alike)
+    groups = tuple(
+        re.compile("|".join(map(re.escape, alike))) for alike in by_letter.values() if len(alike) >= _MANY
+    )
 
     def search(view: View) -> Sequence[tuple[int, int]]:
+        text, first, end = view.text, view.start, view.end
         found: list[tuple[int, int]] = []
+        for literal in literals:
+            if text.rfind(literal, first, end) >= 0:
+                found += token.cuts(text, view.places_of(literal))
         for group in groups:
             matches = view.matches(group, _LONGEST_START)
             if matches:
-                found += token.cuts(view.text, [match.start() for match in matches])
+                found += token.cuts(text, [match.start() for match in matches])
         return found
 
     return search
@@ -126,7 +142,7 @@ def _token(
         hint=prefix,
         held=held or f"(?:{prefix}){tail}{{8,}}",
         body=re.compile(body or f"{tail}*") if is_open else None,
-        hinted=_hinted(starts, token),
+        looks=(Look(prefix, _hinted(starts, token)),),
     )
 
 
