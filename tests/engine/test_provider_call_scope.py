@@ -15,6 +15,7 @@ from tests.drivers import HELLO, Driver, Rig, text_of
 from tests.engine.doubles import OnRequest, OnResponse, Words, down, retries
 from tests.engine.stream_doubles import DONE, Opens, ScopeLog, Source, Steps
 from tramapy import EngineEventObserver, ProviderError, RuntimeEvent
+from tramapy.testing import ScriptedProvider
 
 CURRENT: contextvars.ContextVar[str] = contextvars.ContextVar("CURRENT", default="outside")
 
@@ -200,9 +201,11 @@ def test_a_cancellation_in_one_scope_leaves_the_others(
     driver: Driver, kind: str, at: str, error: type[BaseException]
 ) -> None:
     before, after = ScopeLog(), ScopeLog()
-    rig = driver.rig(["one"], event_observers=[before, Broken(at, error()), after])
+    provider = ScriptedProvider(["one"])
+    rig = driver.rig(provider, event_observers=[before, Broken(at, error()), after])
     with pytest.raises(error):
         run(rig, kind)
+    assert provider.open_stream_count == 0, "also one that was opened just before"
     assert before.entered_count == 1
     assert before.depth == after.depth == 0
     assert rig.names[-2:] == ["attempt.cancelled", "operation.completed"]

@@ -89,7 +89,7 @@ class StreamAttempt:
         if limit is not None:
             self._first_by_s = attempt.pipeline.port.now_s() + limit
         try:
-            self._source = await self._within_scope(lambda: self._open_source(request))
+            await self._within_scope(lambda: self._open_source(request))
         except Exception as error:
             failure = error
         else:
@@ -165,16 +165,18 @@ class StreamAttempt:
             self._text = InspectedText.open(self._attempt, pipeline.dlp)
         return Way.BUFFER if self._text is None else Way.INSPECT
 
-    async def _open_source(self, request: ModelRequest) -> ChunkSource:
+    async def _open_source(self, request: ModelRequest) -> None:
+        """Keep the provider's stream at once: what leaving a scope raises must not lose it."""
         source: object = self._attempt.route.provider.open_stream(request)
         if hasattr(source, "__await__"):
             source = await self._awaited(cast("Awaitable[object]", source), request)
         if hasattr(source, "__anext__") or hasattr(source, "__next__"):
-            return source
+            self._source = source
+            return
         aiter_ = getattr(source, "__aiter__", None) or getattr(source, "__iter__", None)
         if aiter_ is None:
             raise self._unusable(source)
-        return aiter_()
+        self._source = aiter_()
 
     async def _awaited(self, pending: Awaitable[object], request: ModelRequest) -> object:
         """Await a source that comes late, within the limit of the first piece."""
