@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from typing import Any
@@ -364,6 +365,30 @@ def test_a_long_tag_is_cut() -> None:
     Driver("sync").rig(["one"], event_observers=[telemetry.observer]).complete(method_name="m" * 1_000)
     [key] = telemetry.points("tramapy.operation.duration")
     assert len(dict(key)["tramapy.method_name"]) == 128
+
+
+def test_providers_that_tags_show_alike_are_one_series() -> None:
+    telemetry = Telemetry(compat_metrics=True)
+    down_twice = {"circuit_breaker": CircuitBreakerSettings(failure_threshold=1), "retry": retries(0)}
+    for last in "ab":
+        rig = Driver("sync").rig(
+            {"p" * 200 + last: ScriptedProvider(["one", down(), "two"])},
+            event_observers=[telemetry.observer],
+            **down_twice,
+        )
+        for _ in range(3):
+            with contextlib.suppress(TramapyError):
+                rig.complete()
+    shown = "p" * 128
+    assert telemetry.points("tramapy.attempts") == {
+        tags(provider_id=shown, outcome="success"): 2,
+        tags(provider_id=shown, outcome="failed"): 2,
+    }
+    assert telemetry.points("tramapy.circuit.state") == {
+        tags(provider_id=shown, circuit_state=state): int(state == "open")
+        for state in ("closed", "half_open", "open")
+    }
+    assert sum(count for count, _ in telemetry.points("gen_ai.client.operation.duration").values()) == 4
 
 
 def test_counts_of_many_threads_add_up() -> None:

@@ -232,6 +232,23 @@ def test_o08_nothing_is_none_and_every_span_can_be_encoded(driver: Driver) -> No
     assert encode_spans(telemetry.spans).ByteSize() > 0
 
 
+def test_o08_ids_that_no_exporter_can_write_lose_no_batch(driver: Driver) -> None:
+    lone = "a\udc80"  # as a server decodes a header that is no UTF-8
+    telemetry = Telemetry(compat_metrics=True, known_models=[lone])
+    rig = driver.rig(
+        {lone: ScriptedProvider([down(), ModelResponse(content="secret", model=lone)])},
+        retry=retries(1),
+        dlp=Words({"secret": "[S]"}),
+        event_observers=[telemetry.observer],
+    )
+    rig.complete(model=lone, **dict.fromkeys(("service_interface", "method_name", "correlation_id"), lone))
+    assert [span.name for span in telemetry.spans] == ["chat a?", "chat a?", "tramapy a?.a?"]
+    assert encode_spans(telemetry.spans).SerializeToString().count(b"a?") > 10
+    assert lone not in str(telemetry.points("tramapy.attempts")) + str(
+        telemetry.points("tramapy.circuit.state")
+    )
+
+
 class Slow(SpanExporter):
     """An exporter that is none of the SDK's own."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tramapy.telemetry.otel_import import metrics, trace
+from tramapy.telemetry.otel_text import exportable
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Histogram, Observation
@@ -21,6 +22,7 @@ __all__ = [
     "PendingMeasurements",
     "TagSets",
     "Tags",
+    "shown_tag",
 ]
 
 Tags: TypeAlias = dict[str, str | bool]
@@ -57,9 +59,10 @@ class TagSets:
         return self._make(values) if tags is None else tags
 
     def _make(self, values: tuple[str | None, ...]) -> Tags:
-        if len(self._made) >= self._limit:
-            return _OVERFLOW
-        return self._made.setdefault(values, _tags(self._names, values))
+        shown = _shown(values)
+        if shown in self._made or len(self._made) < self._limit:
+            return self._made.setdefault(shown, _tags(self._names, shown))
+        return _OVERFLOW
 
 
 class Count:
@@ -104,11 +107,13 @@ class CountTable:
     def of(self, *values: str | None) -> Count:
         """Return the series of a set of values, in the order of the names; None is left out."""
         count = self._counts.get(values)
-        if count is not None:
-            return count
-        if len(self._counts) >= self._limit:
-            return self._overflow
-        return self._counts.setdefault(values, Count(_tags(self._names, values)))
+        return self._make(values) if count is None else count
+
+    def _make(self, values: tuple[str | None, ...]) -> Count:
+        shown = _shown(values)
+        if shown in self._counts or len(self._counts) < self._limit:
+            return self._counts.setdefault(shown, Count(_tags(self._names, shown)))
+        return self._overflow
 
     def observe(self, _: CallbackOptions) -> Iterable[Observation]:
         """Answer a collection."""
@@ -206,8 +211,18 @@ class BufferedHistogram:
         return ((self._histogram, amount, tags),)
 
 
+def shown_tag(value: str) -> str:
+    """Return a value as a tag shows it."""
+    return exportable(value, _MAX_LENGTH)
+
+
+def _shown(values: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Return values as tags show them: two that are shown alike are one series, or one hides the other."""
+    return tuple(None if value is None else shown_tag(value) for value in values)
+
+
 def _tags(names: tuple[str, ...], values: tuple[str | None, ...]) -> Tags:
-    return {name: value[:_MAX_LENGTH] for name, value in zip(names, values, strict=True) if value is not None}
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
 def _record(measure: Measure, series: Any, event: Any, span: SpanContext) -> None:

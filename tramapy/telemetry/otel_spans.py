@@ -9,6 +9,7 @@ from tramapy.hooks.event_model import RuntimeEvent, RuntimeEventSensitivity
 from tramapy.telemetry import genai_names as genai
 from tramapy.telemetry.otel_import import context as otel_context
 from tramapy.telemetry.otel_import import trace
+from tramapy.telemetry.otel_text import exportable
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -63,13 +64,14 @@ _SUPPRESS_SDK_KEY: Final = "suppress_language_model_instrumentation"
 
 def operation_name(event: RuntimeEvent) -> str:
     """Name an operation's span: `tramapy {service}.{method}`."""
-    return f"tramapy {event.attribute('service_interface')}.{event.attribute('method_name')}"[:_MAX_LENGTH]
+    name = f"tramapy {event.attribute('service_interface')}.{event.attribute('method_name')}"
+    return exportable(name, _MAX_LENGTH)
 
 
 def attempt_name(operation: str, event: RuntimeEvent) -> str:
     """Name an attempt's span as the conventions do: `{operation} {model}`, or `{operation}` without one."""
     model = event.attribute("effective_model")
-    return operation if model == NO_MODEL else f"{operation} {model}"[:_MAX_LENGTH]
+    return operation if model == NO_MODEL else exportable(f"{operation} {model}", _MAX_LENGTH)
 
 
 def gen_ai_operation(method_name: str) -> str:
@@ -95,13 +97,13 @@ def attempt_attributes(event: RuntimeEvent, operation: str, provider_name: str) 
     model, provider_id = own["effective_model"], own["provider_id"]
     attributes: Attributes = {
         genai.OPERATION_NAME: operation,
-        genai.PROVIDER_NAME: provider_name[:_MAX_LENGTH],
+        genai.PROVIDER_NAME: exportable(provider_name, _MAX_LENGTH),
         ATTEMPT: own["attempt"],
     }
     if model != NO_MODEL:
-        attributes[genai.REQUEST_MODEL] = str(model)[:_MAX_LENGTH]
+        attributes[genai.REQUEST_MODEL] = exportable(str(model), _MAX_LENGTH)
     if provider_id != provider_name:
-        attributes[PROVIDER_ID] = str(provider_id)[:_MAX_LENGTH]
+        attributes[PROVIDER_ID] = exportable(str(provider_id), _MAX_LENGTH)
     if own["is_stream"]:
         attributes[genai.REQUEST_STREAM] = True
     return attributes
@@ -112,7 +114,7 @@ def attempt_end_attributes(event: RuntimeEvent, *, counts_usage: bool) -> Attrib
     own = event.attributes()
     attributes = _own(event, ATTEMPT_END_KEYS)
     if "response_model" in own:
-        attributes[genai.RESPONSE_MODEL] = str(own["response_model"])[:_MAX_LENGTH]
+        attributes[genai.RESPONSE_MODEL] = exportable(str(own["response_model"]), _MAX_LENGTH)
     if "finish_reason" in own:
         attributes[genai.FINISH_REASONS] = (str(own["finish_reason"]),)
     first_chunk_millis = own.get("first_chunk_millis")
@@ -142,7 +144,7 @@ def event_attributes(event: RuntimeEvent) -> Attributes:
         key.name for key in event.definition.allowed if key.sensitivity is RuntimeEventSensitivity.SENSITIVE
     }
     return {
-        f"tramapy.{key}": value[:_MAX_LENGTH] if isinstance(value, str) else value
+        f"tramapy.{key}": exportable(value, _MAX_LENGTH) if isinstance(value, str) else value
         for key, value in event.attributes().items()
         if key != "correlation_id" and key not in hidden
     }
@@ -162,7 +164,7 @@ def finish(span: Span, attributes: Attributes | None, outcome: Outcome, at_ns: i
 
 def _own(event: RuntimeEvent, names: dict[str, str]) -> Attributes:
     return {
-        names[key]: value[:_MAX_LENGTH] if isinstance(value, str) else value
+        names[key]: exportable(value, _MAX_LENGTH) if isinstance(value, str) else value
         for key, value in event.attributes().items()
         if key in names
     }
