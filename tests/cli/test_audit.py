@@ -115,6 +115,16 @@ def test_what_cannot_be_read_is_exit_code_2(tmp_path: Path, name: str) -> None:
     assert outcome.errors.startswith(f"Cannot read {str(path)!r}: ")
 
 
+def test_a_file_name_commands_no_terminal_and_forges_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "\x1b[2J\u202e\nValid. 5 events"
+    path.write_text("x\n")
+    outcome = run("audit", "verify", str(path))
+    assert outcome.exit_code == 1
+    shown, verdict = outcome.output.splitlines()
+    assert shown.startswith(f"{tmp_path}/\ufffd[2J\ufffd\ufffdValid. 5 events:1: not_a_record: ")
+    assert verdict.startswith("Broken")
+
+
 def test_an_error_without_a_name_is_exit_code_2(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*paths: Path, **options: object) -> None:
         raise OSError

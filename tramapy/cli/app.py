@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from tramapy.cli.audit import audit
-from tramapy.cli.consoles import error_console, output_console
+from tramapy.cli.consoles import error_console, output_console, printable
 from tramapy.cli.demo.prompt_file import PromptFileError, default_prompt_path, read_prompt_file
 from tramapy.cli.events import EventsFormat, show_events
 from tramapy.cli.plain_command import PlainCommand
@@ -102,5 +102,5 @@ app.command(cls=PlainCommand, short_help="Show what operations did, from a file 
 
 
 def _fail(message: str) -> NoReturn:
-    error_console().print(Text(message))
+    error_console().print(Text(printable(message)))
     raise typer.Exit(2)

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tramapy.cli.consoles import error_console, output_console
+from tramapy.cli.consoles import error_console, output_console, printable
 from tramapy.cli.plain_command import PlainCommand
 from tramapy.errors import ConfigurationError
 from tramapy.telemetry.audit_verify import AuditVerification, verify_audit_files
@@ -67,7 +67,7 @@ def verify(
 
 
 def _fail(message: str) -> None:
-    error_console().print(Text(message), soft_wrap=True)
+    error_console().print(Text(printable(message)), soft_wrap=True)
     raise typer.Exit(2)
 
 
@@ -77,7 +77,7 @@ def _show(found: AuditVerification, format_: _Format, console: Console) -> None:
         return
     for problem in found.problems:
         console.print(
-            Text(f"{problem.path}:{problem.line_number}: {problem.code.value}: {problem.message}"),
+            Text(printable(f"{problem.path}:{problem.line_number}: {problem.code.value}: {problem.message}")),
             soft_wrap=True,
         )
     hidden_count = found.problem_count - len(found.problems)

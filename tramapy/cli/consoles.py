@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Callable
 from typing import Final, TextIO
 
 from rich.console import Console
 
-__all__ = ["PIPE_WIDTH", "error_console", "output_console"]
+__all__ = ["PIPE_WIDTH", "error_console", "output_console", "printable"]
 
 PIPE_WIDTH: Final = 100
 """Columns where there is no terminal, so that a pipe always gets the same bytes."""
+
+# control, format (those that turn the direction are among them), surrogates, line and paragraph separators
+_HARMFUL: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def printable(text: str) -> str:
+    """Return text on one line, without what would command a terminal: names of files may hold anything."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(character) in _HARMFUL else character
+        for character in text
+    )
 
 
 def output_console() -> Console:

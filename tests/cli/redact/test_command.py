@@ -180,6 +180,7 @@ def test_the_summary_goes_to_the_standard_error() -> None:
             "--disable: Unknown rule 'no-such-one'; known are anthropic_key, aws_access_key",
         ),
         (("--rules", "none.toml"), "none.toml: No such file or directory"),
+        (("\x1b[2J\u202e\nfile",), "\ufffd[2J\ufffd\ufffdfile: No such file or directory"),
         (("--output", "a", "--in-place"), "--output and --in-place exclude each other"),
     ],
 )

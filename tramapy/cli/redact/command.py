@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tramapy.cli.consoles import error_console
+from tramapy.cli.consoles import error_console, printable
 from tramapy.cli.redact.inputs import Inputs, Target, find_inputs
 from tramapy.cli.redact.jobs import redact_all
 from tramapy.cli.redact.reading import InputError, check_encoding
@@ -194,7 +194,7 @@ def _missing_fields(settings: RedactSettings, reports: list[FileReport]) -> list
 
 
 def _complain(console: Console, message: str) -> None:
-    console.print(Text(message), soft_wrap=True)
+    console.print(Text(printable(message)), soft_wrap=True)
 
 
 def _leave_output() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from itertools import islice
 from typing import Final, cast
 
+from tramapy.cli.consoles import printable
 from tramapy.cli.event_lines import HeardEvent
 from tramapy.hooks.catalogue import CATALOGUE
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
@@ -17,8 +17,6 @@ _MAX_LENGTH: Final = 200
 _MAX_ATTRIBUTE_COUNT: Final = 32
 _LAST_TIME_S: Final = 253_402_300_800.0  # the end of the year 9999, after which a calendar has no name for it
 _INT64: Final = range(-(2**63), 2**63)
-# control, format (those that turn the direction are among them), surrogates, line and paragraph separators
-_HARMFUL: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class TraceInputError(ValueError):
@@ -27,12 +25,7 @@ class TraceInputError(ValueError):
 
 def cleaned(text: str) -> str:
     """Return text on one line, without what would command a terminal, and cut to 200 characters."""
-    shown = text[:_MAX_LENGTH]
-    if not (shown.isascii() and shown.isprintable()):
-        shown = "".join(
-            "\N{REPLACEMENT CHARACTER}" if unicodedata.category(character) in _HARMFUL else character
-            for character in shown
-        )
+    shown = printable(text[:_MAX_LENGTH])
     return shown if len(text) <= _MAX_LENGTH else f"{shown}…"
 
 
