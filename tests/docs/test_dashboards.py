@@ -12,6 +12,7 @@ import yaml
 
 from tests.docs.pages import DOCS, table_rows
 from tramapy.telemetry.metric_names import ALL_METRICS, MetricKind, TelemetryMetric
+from tramapy.telemetry.otel_metrics import CIRCUIT_STATES
 
 FOLDER = DOCS / "dashboards"
 DASHBOARD: dict[str, Any] = json.loads((FOLDER / "tramapy.json").read_text(encoding="utf-8"))
@@ -75,6 +76,21 @@ def test_a_query_asks_for_metrics_and_labels_that_exist(place: str) -> None:
     assert metrics <= SAMPLES.keys()
     for metric in metrics:
         assert labels <= tags_of(SAMPLES[metric]), f"{metric} has no such label"
+
+
+# the words of labels that take few: a query for another one would find nothing, and an alert stay silent
+WORDS = {
+    "tramapy_outcome": {
+        row[0].strip("`") for row in table_rows(DOCS / "tracing.md", "`tramapy.outcome`", "When")
+    },
+    "tramapy_circuit_state": set(CIRCUIT_STATES),
+}
+
+
+@pytest.mark.parametrize("place", QUERIES)
+def test_a_query_asks_for_values_that_a_label_takes(place: str) -> None:
+    for label, value in re.findall(r'(\w+)(?:=~|!~|!=|=)"([^"$]+)"', QUERIES[place]):
+        assert set(value.split("|")) <= WORDS[label]
 
 
 @pytest.mark.parametrize("place", QUERIES)

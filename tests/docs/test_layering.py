@@ -137,7 +137,7 @@ def _third_party_of(name: str) -> set[str]:
     return found
 
 
-def test_event_names_stand_in_the_catalogue_alone() -> None:
+def test_rt125_event_names_stand_in_the_catalogue_alone() -> None:
     found = {name for name, path in SOURCES.items() if any(map(_names_an_event, _literals(path)))}
     assert found == {"tramapy.hooks.catalogue"}
 
