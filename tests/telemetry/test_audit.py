@@ -26,6 +26,7 @@ from tramapy import (
     Message,
     ModelResponse,
     ToolCall,
+    ToolDefinition,
 )
 from tramapy.telemetry import (
     AsyncAuditLog,
@@ -329,6 +330,17 @@ def test_rt62_a_redaction_is_one_event_without_the_value(driver: Driver) -> None
     assert event.correlation_id == "case-1"
     assert verify_audit(store.events()).is_valid
     assert_no_canary("it is canary-8f21-secret", store.events())
+
+
+@pytest.mark.parametrize(("name", "shown"), [("lookup", "lookup"), ("canary-8f21-name", "unregistered_tool")])
+def test_a_record_names_a_tool_only_where_it_is_declared(driver: Driver, name: str, shown: str) -> None:
+    store = MemoryAuditStore()
+    rig = driver.rig(["done"], dlp=Words(), dlp_redaction_audit=_emitter(driver, AuditLog(store)))
+    result = Message.tool("secret", tool_call_id="c1", tool_name=name)
+    rig.complete([Message.user("go"), result], tools=[ToolDefinition(name="lookup")])
+    [event] = store.events()
+    assert event.metadata["toolName"] == shown
+    assert_no_canary("canary-8f21-name", store.events())
 
 
 def test_rt71_events_of_an_operation_are_one_chain(driver: Driver) -> None:

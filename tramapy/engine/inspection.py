@@ -103,11 +103,9 @@ async def audited(attempt: Attempt, context: DlpContext, redactions: Sequence[Dl
     if emitter is not None:
         if not redactions:
             raise fail_inspection(attempt, context, "change_without_evidence", None)
-        if context.vault is not None:
-            context = dataclasses.replace(context, vault=None)  # an audit trail has no business with values
         failure: Exception | None = None
         try:
-            await settled(attempt, emitter.emit(context, redactions))
+            await settled(attempt, emitter.emit(_recorded(attempt, context), redactions))
         except Exception as error:
             failure = error
         if failure is not None:
@@ -119,6 +117,14 @@ async def audited(attempt: Attempt, context: DlpContext, redactions: Sequence[Dl
                     attempt.base, context, redaction, attempt.tool_label(context.tool_name)
                 )
             )
+
+
+def _recorded(attempt: Attempt, context: DlpContext) -> DlpContext:
+    """Return the context of an audit record: without values, and with a tool's name only where an event may have it."""
+    tool_name = attempt.tool_label(context.tool_name)
+    if context.vault is None and tool_name == context.tool_name:
+        return context
+    return dataclasses.replace(context, vault=None, tool_name=tool_name)
 
 
 def _audit_error(attempt: Attempt, context: DlpContext, error: Exception) -> Exception:
