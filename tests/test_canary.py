@@ -76,17 +76,18 @@ OPTIONS = {
 
 
 class Raising(OperationInterceptor):
-    def __init__(self, side: str) -> None:
+    def __init__(self, side: str, error: Exception | None = None) -> None:
         self.side = side
+        self.error = error
 
     def intercept_request(self, context, messages):
         if self.side == "request":
-            raise ValueError(f"{RAISED} {messages[0].content}")
+            raise self.error or ValueError(f"{RAISED} {messages[0].content}")
         return messages
 
     def intercept_response(self, context, response):
         if self.side == "response":
-            raise ValueError(f"{RAISED} {response.content}")
+            raise self.error or ValueError(f"{RAISED} {response.content}")
         return response
 
 
@@ -123,19 +124,25 @@ class BrokenAudit(DlpRedactionAuditEmitter):
 
 
 class BrokenObserver(EngineEventObserver):
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error or ValueError(RAISED)
+
     def on_runtime_event(self, event):
-        raise ValueError(RAISED)
+        raise self.error
 
     def provider_call_scope(self, event):
-        raise ValueError(RAISED)
+        raise self.error
 
 
 class BrokenContentObserver(AttemptContentObserver):
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
     def on_attempt_request(self, event, request):
-        raise ValueError(f"{RAISED} {request.messages[0].content}")
+        raise self.error or ValueError(f"{RAISED} {request.messages[0].content}")
 
     def on_attempt_response(self, event, response):
-        raise ValueError(f"{RAISED} {response.content}")
+        raise self.error or ValueError(f"{RAISED} {response.content}")
 
 
 RULES = RuleBasedDlpInterceptor(
@@ -143,6 +150,9 @@ RULES = RuleBasedDlpInterceptor(
         rules=[DlpRule(id="canary", pattern=r"canary-[a-z]+-[0-9a-f-]+", enabled_for=list(DlpContentType))]
     )
 )
+# classes that are made at run time may be called after what went wrong
+NAMED = type(f"about {RAISED}", (Exception,), {})
+NAMED_PROVIDER_ERROR: Any = type(f"about {RAISED}", (ProviderError,), {})
 DOWN = ProviderError("the provider is down", retryable=True, status_code=503)
 
 PATHS: dict[str, tuple[Sequence[Any], dict[str, Any]]] = {
@@ -182,6 +192,20 @@ PATHS: dict[str, tuple[Sequence[Any], dict[str, Any]]] = {
     "observers-fail": (
         [LOUD],
         {"event_observers": [BrokenObserver()], "content_observers": [BrokenContentObserver()]},
+    ),
+    "a-class-of-a-provider-is-named-so": ([NAMED()], {}),
+    "a-class-of-a-provider-error-is-named-so": (
+        [NAMED_PROVIDER_ERROR("it failed", retryable=True), LOUD],
+        {},
+    ),
+    "a-class-of-a-dlp-error-is-named-so": ([LOUD], {"dlp": raises(NAMED())}),
+    "classes-of-hooks-are-named-so": (
+        [LOUD],
+        {
+            "interceptors": [Raising("response", NAMED())],
+            "event_observers": [BrokenObserver(NAMED())],
+            "content_observers": [BrokenContentObserver(NAMED())],
+        },
     ),
     "cancelled": ([KeyboardInterrupt(RAISED)], {}),
 }

@@ -16,7 +16,7 @@ from tramapy import (
     Tramapy,
 )
 from tramapy.testing import ScriptedProvider
-from tramapy.values import described, misspelled, shown, uncallable
+from tramapy.values import class_label, described, misspelled, shown, uncallable
 
 
 class Unit:
@@ -122,3 +122,24 @@ def test_a_method_of_which_python_knows_no_arguments_passes() -> None:
         inspect = staticmethod(min)
 
     assert uncallable(Unknown(), "inspect", "context", "text") is None
+
+
+class Lying(type):
+    @property
+    def __name__(cls) -> str:
+        raise RuntimeError("canary")
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        (KeyError, "KeyError"),
+        (type("Größe", (Exception,), {}), "Größe"),
+        (Lying("Liar", (Exception,), {}), "Liar"),
+        (type("card 4111 refused", (Exception,), {}), "unlabelled"),
+        (type("a" * 129, (Exception,), {}), "unlabelled"),
+    ],
+    ids=["usual", "accented", "metaclass", "text", "long"],
+)
+def test_an_error_is_called_by_its_class_where_that_is_a_name(kind: type[Exception], label: str) -> None:
+    assert class_label(kind()) == label

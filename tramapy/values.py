@@ -12,6 +12,8 @@ from typing import Final, TypeVar
 
 __all__ = [
     "MOST",
+    "UNLABELLED",
+    "class_label",
     "described",
     "each",
     "exact_text",
@@ -30,7 +32,21 @@ T = TypeVar("T")
 MOST: Final = 2**63 - 1
 """The largest count: what an event can hold."""
 
+UNLABELLED: Final = "unlabelled"
+"""What stands for a name that could be text."""
+
+_LONGEST_CLASS_NAME = 128
+_CLASS_NAME = vars(type)["__name__"].__get__
 _SHOWN_BITS = 128  # Python refuses to write out an int of over 4,300 digits
+
+
+def class_label(error: BaseException) -> str:
+    """Return the name of an error's class, or `unlabelled` where it is no name.
+
+    A class that is made at run time may be called anything, also after what went wrong.
+    """
+    name: str = _CLASS_NAME(type(error))  # and not what a metaclass says it is
+    return name if name.isidentifier() and len(name) <= _LONGEST_CLASS_NAME else UNLABELLED
 
 
 def exact_text(value: str) -> str:

@@ -13,6 +13,7 @@ from tramapy.values import MOST, described, exact_text, shown
 
 __all__ = [
     "checked_count",
+    "checked_flag",
     "checked_member",
     "checked_messages",
     "checked_name",
@@ -92,6 +93,13 @@ def checked_member(name: str, value: T, kind: type[T]) -> T:
     """Return a member of an enum."""
     if not isinstance(value, kind):
         raise ConfigurationError(f"{name} takes {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def checked_flag(name: str, value: bool) -> bool:
+    """Return a switch. A word is none: `"false"`, as it stands in a file or a variable, would switch it on."""
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} is {described(value)}; give True or False")
     return value
 
 

@@ -10,6 +10,7 @@ from tramapy.engine.inspection import settled
 from tramapy.engine.operation import Attempt
 from tramapy.errors import ConfigurationError, InterceptorError
 from tramapy.messages import Message, ModelResponse
+from tramapy.values import class_label
 
 __all__ = ["intercept_request", "intercept_response"]
 
@@ -98,6 +99,6 @@ def _failure(attempt: Attempt, name: str, callback: str, error: Exception) -> Ex
         return error
     attempt.diagnose("operation_interceptor", callback, error)
     return InterceptorError(
-        f"Interceptor {name}.{callback} raised {type(error).__name__}; the operation was stopped. "
+        f"Interceptor {name}.{callback} raised {class_label(error)}; the operation was stopped. "
         f"A diagnostic observer sees the original"
     )

@@ -21,7 +21,7 @@ from tramapy.errors import (
 )
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.resilience.breaker import counts
-from tramapy.values import exact_text
+from tramapy.values import class_label, exact_text
 
 __all__ = ["failed_call"]
 
@@ -84,7 +84,7 @@ def _defect(attempt: Attempt, error: Exception, found: tuple[BaseException, ...]
             f"super().__init__. A diagnostic observer sees the original"
         )
     return ProviderError(
-        f"{provider} raised {type(culprit).__name__}; a provider raises ProviderError. "
+        f"{provider} raised {class_label(culprit)}; a provider raises ProviderError. "
         f"A diagnostic observer sees the original"
     )
 

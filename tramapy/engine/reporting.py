@@ -24,6 +24,7 @@ from tramapy.hooks import catalogue
 from tramapy.hooks.dlp import DlpContext, DlpRedaction
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent, make_trusted_event
 from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
+from tramapy.values import UNLABELLED, class_label
 
 __all__ = ["Base", "failure_kind", "safe_label"]
 
@@ -43,7 +44,6 @@ _USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_token
 UNREGISTERED_TOOL = "unregistered_tool"
 # below, it is the clock that is measured, and a value costs the SDK of OpenTelemetry as much
 _LEAST_DLP_MICROS = 10
-UNLABELLED = "unlabelled"
 _LONGEST_MODEL = 96
 _LONGEST_WORD = 20  # of a model's name; keys and tokens have longer ones
 _MOST_DIGITS = 12  # a card's number has 13 or more; a version with its date at most 12
@@ -53,7 +53,7 @@ _SAFE_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+\-]{0,127}\Z")
 
 def _class_name(error: BaseException) -> str:
     """Return the class of an error as its catcher knows it: a refusal in a vendor's format becomes the vendor's."""
-    return "ProviderError" if isinstance(error, NativeRejectionError) else type(error).__name__
+    return "ProviderError" if isinstance(error, NativeRejectionError) else class_label(error)
 
 
 def failure_kind(error: BaseException) -> str:

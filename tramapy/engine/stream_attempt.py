@@ -30,7 +30,7 @@ from tramapy.messages import (
     ToolCall,
     ToolCallChunk,
 )
-from tramapy.values import exact_text
+from tramapy.values import class_label, exact_text
 
 if TYPE_CHECKING:
     from tramapy.dlp.vault import RestoringText
@@ -134,7 +134,7 @@ class StreamAttempt:
             failure = TimeoutError()
         report_secondary_failure("provider_stream", "close", failure)
         if primary is not None:
-            add_note_once(primary, f"Closing the provider's stream raised {type(failure).__name__}.")
+            add_note_once(primary, f"Closing the provider's stream raised {class_label(failure)}.")
 
     def abandon(self) -> None:
         """Drop everything without waiting. An async source is left to the event loop's own finalizer."""

@@ -7,6 +7,8 @@ import enum
 import logging
 from typing import TYPE_CHECKING
 
+from tramapy.values import class_label
+
 if TYPE_CHECKING:
     from tramapy.hooks.failure_diagnostic import FailureDiagnostic
 
@@ -65,7 +67,7 @@ def report_secondary_failure(
             "extension_point=%s callback=%s error_type=%s failure_policy=%s authority=%s",
             extension_point,
             callback,
-            type(error).__name__,
+            class_label(error),
             policy.name,
             authority.name,
         )

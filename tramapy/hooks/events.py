@@ -12,7 +12,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.hooks.diagnostics import FailurePolicy, add_note_once, report_secondary_failure
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
 from tramapy.messages import ModelRequest, ModelResponse
-from tramapy.values import misspelled
+from tramapy.values import class_label, misspelled
 
 __all__ = ["AttemptContentObserver", "EngineEventObserver", "ObserverChain"]
 
@@ -139,7 +139,7 @@ class ObserverChain:
                 failure = error
             if failure is not None:
                 report_secondary_failure("engine_event_observer", f"on_engine_event({event.name})", failure)
-                note = f"An engine event observer raised {type(failure).__name__} on {event.name}."
+                note = f"An engine event observer raised {class_label(failure)} on {event.name}."
                 add_note_once(primary, note)
 
     def notify_chunk(self, event: RuntimeEvent, gap_s: float) -> None:

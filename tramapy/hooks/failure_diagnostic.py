@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tramapy.values import class_label
+
 __all__ = ["FailureDiagnostic"]
 
 
@@ -32,5 +34,5 @@ class FailureDiagnostic:
     def __repr__(self) -> str:
         return (
             f"FailureDiagnostic({self.extension_point}.{self.callback}, "
-            f"error={type(self.error).__name__}, correlation_id={self.correlation_id!r})"
+            f"error={class_label(self.error)}, correlation_id={self.correlation_id!r})"
         )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from tramapy.telemetry.jsonl_file import RotatedFile
+from tramapy.values import class_label
 
 __all__ = ["LineQueue"]
 
@@ -150,7 +151,7 @@ class LineQueue(Generic[T]):
             with contextlib.suppress(Exception):
                 _logger.warning(
                     "events were not written error_type=%s failure_count=%d dropped_count=%d",
-                    type(error).__name__,
+                    class_label(error),
                     self._failure_count,
                     self._dropped_count,
                 )

@@ -20,7 +20,7 @@ from tramapy.hooks.dlp import (
     DlpResult,
 )
 from tramapy.hooks.events import refuse_async
-from tramapy.values import described
+from tramapy.values import class_label, described
 
 __all__ = ["WITHHELD", "LogRedactor", "WithheldLine"]
 
@@ -95,7 +95,7 @@ class LogRedactor:
             depth.count -= 1
         rethrow_if_cancellation(failure)
         reason = "rejected" if isinstance(failure, DlpInspectionError) else "failed"
-        return WithheldLine(reason, type(failure).__name__)
+        return WithheldLine(reason, class_label(failure))
 
     def text(self, text: str) -> str:
         """Return an exact str sanitized; raises whatever the interceptor does."""

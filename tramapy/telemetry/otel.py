@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tramapy.cancellation import rethrow_if_cancellation
+from tramapy.engine.arguments import checked_flag
 from tramapy.errors import ConfigurationError
 from tramapy.hooks import catalogue
 from tramapy.hooks.event_model import RuntimeEvent
@@ -28,7 +29,7 @@ from tramapy.telemetry.otel_metrics import ObserverMetrics
 from tramapy.telemetry.otel_outcome import Outcome
 from tramapy.telemetry.otel_processors import has_synchronous_export, queued_span_count
 from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation, OperationTable
-from tramapy.values import described
+from tramapy.values import class_label, described
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -68,7 +69,7 @@ class TelemetryLimits:
         for name in self.__slots__:
             value: object = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise ConfigurationError(f"TelemetryLimits.{name} takes an int of at least 1, not {value!r}")
+                raise ConfigurationError(f"TelemetryLimits.{name} takes an int of at least 1")
 
 
 class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
@@ -108,6 +109,13 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         check_provider("meter_provider", meter_provider, "get_meter")
         models = model_names(known_models)
         check_names(provider_names)
+        for name, switch in (
+            ("cancelled_is_error", cancelled_is_error),
+            ("compat_metrics", compat_metrics),
+            ("counts_usage", counts_usage),
+            ("measures_chunks", measures_chunks),
+        ):
+            checked_flag(name, switch)
         if limits is not None and not isinstance(limits, TelemetryLimits):
             raise ConfigurationError(f"limits is {described(limits)}; give TelemetryLimits(...)")
         self._limits = TelemetryLimits() if limits is None else limits
@@ -361,7 +369,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         if self._failure_count % _FAILURES_PER_WARNING == 1:
             _logger.warning(
                 "OpenTelemetry failed error_type=%s failure_count=%d",
-                type(failure).__name__,
+                class_label(failure),
                 self._failure_count,
             )
 

@@ -13,6 +13,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from tramapy.engine.arguments import checked_flag
 from tramapy.errors import ConfigurationError
 from tramapy.telemetry.otlp_import import (
     DecodeError,
@@ -24,7 +25,7 @@ from tramapy.telemetry.otlp_import import (
     ExportTraceServiceResponse,
 )
 from tramapy.telemetry.otlp_refusal import OtlpRefusal
-from tramapy.values import described
+from tramapy.values import class_label, described
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -92,7 +93,7 @@ class OtlpReceiver:
         ):
             if take is not None and not callable(take):
                 raise ConfigurationError(f"OtlpReceiver: {name} is {described(take)}; give a function")
-        if not is_remote_allowed and not _is_loopback(host):
+        if not checked_flag("OtlpReceiver: is_remote_allowed", is_remote_allowed) and not _is_loopback(host):
             raise ConfigurationError(
                 f"OtlpReceiver listens on {host!r}, which other machines may reach; pass 127.0.0.1, or "
                 f"is_remote_allowed=True"
@@ -231,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 tell(reason)
             except Exception as error:  # as in _hand_on
-                error_type = type(error).__name__
+                error_type = class_label(error)
             else:
                 return
             _log_callback(error_type)
@@ -257,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             take(message)
         except Exception as error:  # the caller's callback must not end the server
-            error_type = type(error).__name__
+            error_type = class_label(error)
         else:
             return
         _log_callback(error_type)
