@@ -25,15 +25,29 @@ from tramapy import (
     ProviderError,
     RetryPolicySettings,
     RuleBasedDlpConfiguration,
+    RuntimeEventCatalogue,
+    RuntimeEventDefinition,
     TextChunk,
     TokenBudgetSettings,
     TokenUsage,
     ToolCallChunk,
     ToolResultFilteringSettings,
     Tramapy,
+    Vault,
 )
 from tramapy.bounded import read_bounded_bytes
+from tramapy.dlp import RestoringText, RulePack
+from tramapy.hooks.event_model import RuntimeEventDomain
 from tramapy.providers import ThreadedProvider
+from tramapy.telemetry import (
+    JsonlEventObserver,
+    OpenTelemetryEventObserver,
+    OtlpReceiver,
+    TelemetryLimits,
+    TraceIdsProcessor,
+    verify_audit,
+    verify_audit_files,
+)
 from tramapy.testing import ScriptedProvider
 
 HUGE = 10**5000
@@ -215,3 +229,79 @@ def test_capabilities_are_a_set_of_their_enum(facade: Any, capabilities: Any) ->
 def test_a_limiter_is_one_of_anyios() -> None:
     with pytest.raises(ConfigurationError, match=r"^limiter is of type int; give an anyio\.CapacityLimiter"):
         ThreadedProvider(ScriptedProvider([]), limiter=5)
+
+
+FLAGS: dict[str, Callable[[Any], object]] = {
+    "cancelled_is_error": lambda value: OpenTelemetryEventObserver(cancelled_is_error=value),
+    "compat_metrics": lambda value: OpenTelemetryEventObserver(compat_metrics=value),
+    "counts_usage": lambda value: OpenTelemetryEventObserver(counts_usage=value),
+    "measures_chunks": lambda value: OpenTelemetryEventObserver(measures_chunks=value),
+    "is_remote_allowed": lambda value: OtlpReceiver(host="0.0.0.0", is_remote_allowed=value),
+    "is_ambient": lambda value: TraceIdsProcessor(is_ambient=value),
+    "is_partial": lambda value: verify_audit_files("x", is_partial=value),
+}
+
+
+@pytest.mark.parametrize(("name", "make"), FLAGS.items(), ids=FLAGS)
+def test_a_word_is_no_switch(name: str, make: Callable[[Any], object]) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name} is of type str; give True or False"):
+        make("false")
+
+
+EVENT: dict[str, Any] = {"name": "acme.x", "domain": RuntimeEventDomain.ENGINE}
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: RuntimeEventDefinition(**EVENT | {"name": 5}), r"RuntimeEventDefinition\.name takes a str"),
+        (
+            lambda: RuntimeEventDefinition(**EVENT | {"domain": CANARY}),
+            r"Definition\.domain takes RuntimeEventDo",
+        ),
+        (
+            lambda: RuntimeEventDefinition(**EVENT, allowed=CANARY),
+            r"Definition\.allowed takes several values",
+        ),
+        (
+            lambda: RuntimeEventDefinition(**EVENT, required="who"),
+            r"Definition\.required takes several values",
+        ),
+        (lambda: RuntimeEventDefinition(**EVENT, metric_name=b"x"), r"Definition\.metric_name takes a str"),
+        (lambda: RuntimeEventDefinition(**EVENT, is_span_eligible="no"), r"\.is_span_eligible takes bool"),
+        (
+            lambda: RuntimeEventCatalogue([CANARY]),
+            r"definitions\[0\] is of type str; give RuntimeEventDefinition",
+        ),
+        (lambda: RuntimeEventCatalogue([], [CANARY]), r"metrics\[0\] is of type str; give RuntimeMetric"),
+        (lambda: RulePack(5, ()), r"RulePack\.name takes a str, not int"),
+        (lambda: RulePack("mine", [CANARY]), r"RulePack\.rules\[0\] is of type str; give DlpRule"),
+        (
+            lambda: Vault(random=CANARY),
+            r"random is of type str, without getrandbits; pass one like random\.Random",
+        ),
+        (
+            lambda: RestoringText(CANARY),
+            r"RestoringText: vault takes Vault, not str; write vault\.open_stream",
+        ),
+        (
+            lambda: TelemetryLimits(series_count=CANARY),
+            r"TelemetryLimits\.series_count takes an int of at least 1$",
+        ),
+        (lambda: JsonlEventObserver("x", limit_bytes=CANARY), r"limit_bytes takes an int of at least 4096$"),
+        (
+            lambda: DlpRule(id="r", pattern="x", max_length=-HUGE),
+            r"max_length is an int of 16610 bits; at least 1",
+        ),
+        (lambda: verify_audit(CANARY), r"events holds a value that is of type str; give AuditEvents"),
+        (lambda: verify_audit(5), r"events is of type int; give the AuditEvents of one stream"),
+        (
+            lambda: verify_audit([], limit_problem_count=CANARY),
+            r"limit_problem_count takes an int of at least 0",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_of_by_type_alone(make: Callable[[], object], complaint: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=complaint) as caught:
+        make()
+    assert CANARY not in str(caught.value)

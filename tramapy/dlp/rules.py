@@ -11,7 +11,7 @@ from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.refusing import refuses_quietly
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType, check_rule_id
-from tramapy.values import listed, shown
+from tramapy.values import each, listed, shown, texts
 
 __all__ = ["DlpRule", "RuleBasedDlpConfiguration", "RulePack"]
 
@@ -125,7 +125,9 @@ class DlpRule:
                     f"DLP rule {self.id!r}: max_length takes an int, not {_type_of(self.max_length)}"
                 )
             if self.max_length < 1:
-                raise ConfigurationError(f"DLP rule {self.id!r}: max_length is {self.max_length}; at least 1")
+                raise ConfigurationError(
+                    f"DLP rule {self.id!r}: max_length is {shown(self.max_length)}; at least 1"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,17 @@ class RulePack:
     Args:
         name: Names the pack in rule files.
         rules: In order of precedence.
+
+    Raises:
+        TypeError: A field has the wrong type.
     """
 
     name: str
     rules: tuple[DlpRule, ...]
+
+    def __post_init__(self) -> None:
+        texts(self, "RulePack", "name")
+        object.__setattr__(self, "rules", each("RulePack.rules", self.rules, (DlpRule,), "give DlpRule(...)"))
 
 
 @refuses_quietly

@@ -13,7 +13,7 @@ from tramapy.dlp.json_place import JsonPlace
 from tramapy.errors import ConfigurationError, DlpInspectionError
 from tramapy.hooks.clock import RandomSource
 from tramapy.hooks.dlp import check_rule_id
-from tramapy.values import shown
+from tramapy.values import described, instance, shown
 
 __all__ = ["RestoringText", "Vault"]
 
@@ -61,6 +61,10 @@ class Vault:
         if not 1 <= max_value_count <= _LARGEST_LIMIT:
             raise ConfigurationError(
                 f"max_value_count is {shown(max_value_count)}; it must be between 1 and {_LARGEST_LIMIT}"
+            )
+        if random is not None and not callable(getattr(random, "getrandbits", None)):
+            raise ConfigurationError(
+                f"random is {described(random)}, without getrandbits; pass one like random.Random()"
             )
         self._max_value_count = max_value_count
         self._nonce = _new_nonce(_random.SystemRandom() if random is None else random)
@@ -195,6 +199,7 @@ class RestoringText:
     __slots__ = ("_held", "_json", "_vault")
 
     def __init__(self, vault: Vault) -> None:
+        instance("RestoringText: vault", vault, Vault, "write vault.open_stream()")
         self._vault = vault
         self._held = ""
         self._json = JsonPlace()

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.diagnostics import FailurePolicy
+from tramapy.values import each, instance, texts
 
 __all__ = [
     "AttributeValue",
@@ -98,6 +99,9 @@ class RuntimeEventDefinition:
         metric_name: The metric that counts it.
         is_span_eligible: Whether it belongs on a span.
         failure_policy: What an observer that fails on it does to the operation.
+
+    Raises:
+        TypeError: A field has the wrong type.
     """
 
     name: str
@@ -112,10 +116,34 @@ class RuntimeEventDefinition:
     is_span_eligible: bool = True
     failure_policy: FailurePolicy = FailurePolicy.FAIL_OPEN
 
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        texts(self, kind, "name", "description")
+        for field, member in _MEMBERS:
+            instance(f"{kind}.{field}", getattr(self, field), member, "give one of its members")
+        for field in _FLAGS:
+            instance(f"{kind}.{field}", getattr(self, field), bool, "give True or False")
+        if self.metric_name is not None:
+            texts(self, kind, "metric_name")
+        allowed = each(
+            f"{kind}.allowed", self.allowed, (RuntimeAttributeKey,), "give RuntimeAttributeKey(...)"
+        )
+        object.__setattr__(self, "allowed", allowed)
+        required = each(f"{kind}.required", self.required, (str,), "give the names of attributes")
+        object.__setattr__(self, "required", frozenset(required))
+
     @property
     def allowed_names(self) -> tuple[str, ...]:
         """The names of the allowed attributes, in declaration order."""
         return tuple(key.name for key in self.allowed)
+
+
+_MEMBERS: Final = (
+    ("domain", RuntimeEventDomain),
+    ("sensitivity", RuntimeEventSensitivity),
+    ("failure_policy", FailurePolicy),
+)
+_FLAGS: Final = ("is_audit_eligible", "is_evidence_eligible", "is_span_eligible")
 
 
 class RuntimeEvent:
@@ -210,13 +238,18 @@ class RuntimeEventCatalogue:
     Raises:
         ConfigurationError: A name twice, one attribute with two declarations, a required attribute that is
             not allowed, an undeclared metric, or a metric name twice.
+        TypeError: A definition or a metric is none.
     """
 
     def __init__(
         self, definitions: Iterable[RuntimeEventDefinition], metrics: Iterable[RuntimeMetric] = ()
     ) -> None:
-        self.definitions: tuple[RuntimeEventDefinition, ...] = tuple(definitions)
-        self.metrics: tuple[RuntimeMetric, ...] = tuple(metrics)
+        self.definitions: tuple[RuntimeEventDefinition, ...] = each(
+            "definitions", definitions, (RuntimeEventDefinition,), "give RuntimeEventDefinition(...)"
+        )
+        self.metrics: tuple[RuntimeMetric, ...] = each(
+            "metrics", metrics, (RuntimeMetric,), "give RuntimeMetric(...)"
+        )
         self.keys: Mapping[str, RuntimeAttributeKey] = MappingProxyType(_keys(self.definitions))
         metric_names = _unique((metric.name for metric in self.metrics), "metric")
         self._by_name = {definition.name: definition for definition in self.definitions}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Self
 
+from tramapy.engine.arguments import checked_flag
 from tramapy.errors import ConfigurationError
 from tramapy.telemetry.audit_event import HASH_ALGORITHM, SCHEMA_VERSION, AuditEvent, event_hash
 from tramapy.telemetry.audit_files import log_files
@@ -136,11 +137,19 @@ def verify_audit(events: Iterable[AuditEvent], *, limit_problem_count: int = 1_0
     Args:
         events: In their order.
         limit_problem_count: How many problems are kept; all are counted.
+
+    Raises:
+        ConfigurationError: An argument cannot work; the message names it.
     """
+    _check_limit(limit_problem_count)
+    if not isinstance(events, Iterable):
+        raise ConfigurationError(f"events is {described(events)}; give the AuditEvents of one stream")
     with _Verifier(None, is_partial=False, limit_problem_count=limit_problem_count) as verifier:
         stream_id = None
         head = None
         for event in events:
+            if not isinstance(event, AuditEvent):
+                raise ConfigurationError(f"events holds a value that is {described(event)}; give AuditEvents")
             verifier.line_number += 1
             stream_id = event.audit_stream_id if stream_id is None else stream_id
             if event.audit_stream_id != stream_id:
@@ -167,6 +176,8 @@ def verify_audit_files(
         OSError: A file cannot be read.
     """
     _check_head(head)
+    _check_limit(limit_problem_count)
+    checked_flag("is_partial", is_partial)
     files = [file for path in paths for file in log_files(_checked_path(path))]
     if not files:
         raise ConfigurationError("verify_audit_files was given no file of a log; give its path, or its files")
@@ -176,6 +187,11 @@ def verify_audit_files(
                 verifier.check_file(str(path), file)
         verifier.check_end()
         return verifier.outcome(verifier.line_head.line_hash)
+
+
+def _check_limit(limit_problem_count: object) -> None:
+    if type(limit_problem_count) is not int or limit_problem_count < 0:
+        raise ConfigurationError("limit_problem_count takes an int of at least 0")
 
 
 def _check_head(head: object) -> None:

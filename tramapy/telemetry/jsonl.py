@@ -64,9 +64,7 @@ class JsonlEventObserver(EngineEventObserver):
             ("buffer_event_count", buffer_event_count, 1),
         ):
             if type(value) is not int or value < minimum:
-                raise ConfigurationError(
-                    f"JsonlEventObserver: {name} takes an int of at least {minimum}, not {value!r}"
-                )
+                raise ConfigurationError(f"JsonlEventObserver: {name} takes an int of at least {minimum}")
         if not isinstance(path, (str, os.PathLike)):
             raise ConfigurationError(f"JsonlEventObserver: path is {described(path)}; give a str or a Path")
         if not callable(now_epoch_s):

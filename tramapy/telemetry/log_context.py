@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from typing import Any, Final
 
+from tramapy.engine.arguments import checked_flag
 from tramapy.hooks import catalogue
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.events import EngineEventObserver
@@ -43,7 +44,7 @@ class TraceIdsProcessor:
     __slots__ = ("_is_ambient",)
 
     def __init__(self, *, is_ambient: bool = True) -> None:
-        self._is_ambient = is_ambient
+        self._is_ambient = checked_flag("is_ambient", is_ambient)
 
     def __call__(
         self, logger: object, method_name: str, event_dict: MutableMapping[str, Any]
