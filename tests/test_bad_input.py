@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.drivers import HELLO, Driver
+from tests.memory import growth_bytes
 from tramapy import (
     AsyncTramapy,
     CircuitBreakerSettings,
@@ -18,10 +20,12 @@ from tramapy import (
     DlpRedaction,
     DlpResult,
     DlpRule,
+    EngineEventObserver,
     Message,
     MessageRole,
     ModelRequest,
     ModelResponse,
+    Provider,
     ProviderError,
     RetryPolicySettings,
     RuleBasedDlpConfiguration,
@@ -151,6 +155,51 @@ def test_what_a_callers_generator_raises_is_its_own(driver: Driver) -> None:
 
     with pytest.raises(TypeError, match=r"^of the caller's own$"):
         driver.rig(["x"]).complete(messages())
+
+
+class Odd:
+    """Like an array, which is not simply equal or not."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError(CANARY)
+
+    __hash__ = object.__hash__
+
+
+def test_what_cannot_be_compared_is_told_of_by_name(driver: Driver) -> None:
+    with pytest.raises(ConfigurationError, match=r"^tools takes a sequence of ToolDefinition, not Odd"):
+        driver.rig(["x"]).complete(tools=Odd())
+    with pytest.raises(ConfigurationError, match=r"^stream_dlp takes 'auto' or 'buffer'"):
+        driver.rig(["x"], stream_dlp=Odd())
+
+
+class Model(Provider):
+    """Answers without keeping a request."""
+
+    def __init__(self, answer: Callable[[], ModelResponse]) -> None:
+        self._answer = answer
+
+    def complete(self, request: ModelRequest) -> ModelResponse:
+        return self._answer()
+
+
+@pytest.mark.parametrize("where", ["request", "answer"])
+def test_long_names_of_models_are_not_kept(where: str) -> None:
+    numbers = itertools.count()
+
+    def name() -> str:
+        return f"{next(numbers):06}" + "m" * 100_000
+
+    def answer() -> ModelResponse:
+        return ModelResponse(content="x", model=name() if where == "answer" else "m")
+
+    tramapy = Tramapy({"p": Model(answer)}, event_observers=[EngineEventObserver()])
+
+    def ask() -> None:
+        for _ in range(40):
+            tramapy.complete(HELLO, model=name() if where == "request" else "m")
+
+    assert growth_bytes(ask) < 1_000_000
 
 
 def test_routes_are_no_characters() -> None:

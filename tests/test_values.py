@@ -16,7 +16,7 @@ from tramapy import (
     Tramapy,
 )
 from tramapy.testing import ScriptedProvider
-from tramapy.values import class_label, described, misspelled, shown, uncallable
+from tramapy.values import class_label, described, misspelled, quoted, remembering, shown, uncallable
 
 
 class Unit:
@@ -143,3 +143,20 @@ class Lying(type):
 )
 def test_an_error_is_called_by_its_class_where_that_is_a_name(kind: type[Exception], label: str) -> None:
     assert class_label(kind()) == label
+
+
+def test_a_long_name_is_quoted_in_part() -> None:
+    assert quoted("m" * 128) == f"'{'m' * 128}'"
+    assert quoted("m" * 1_000_000) == f"'{'m' * 128}' and more"
+
+
+def test_long_texts_are_not_remembered() -> None:
+    asked: list[int] = []
+
+    @remembering(10)
+    def judge(text: str) -> int:
+        asked.append(len(text))
+        return len(text)
+
+    assert [judge("m" * length) for length in (256, 256, 257, 257)] == [256, 256, 257, 257]
+    assert asked == [256, 257, 257]

@@ -406,7 +406,7 @@ def _breaker(clock: Clock, settings: PipelineSettings) -> CircuitBreaker:
 
 def _stream_dlp(settings: PipelineSettings) -> StreamDlp:
     way = settings.get("stream_dlp", "auto")
-    if way not in ("auto", "buffer"):
+    if not isinstance(cast("object", way), str) or way not in ("auto", "buffer"):
         raise ConfigurationError("stream_dlp takes 'auto' or 'buffer'")
     return way
 

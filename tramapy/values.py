@@ -6,8 +6,9 @@ asks both to tell what was inspected.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "misspelled",
     "number",
     "optional_texts",
+    "quoted",
+    "remembering",
     "shown",
     "texts",
     "uncallable",
@@ -36,6 +39,8 @@ UNLABELLED: Final = "unlabelled"
 """What stands for a name that could be text."""
 
 _LONGEST_CLASS_NAME = 128
+_LONGEST_QUOTED = 128
+_LONGEST_REMEMBERED = 256
 _CLASS_NAME = vars(type)["__name__"].__get__
 _SHOWN_BITS = 128  # Python refuses to write out an int of over 4,300 digits
 
@@ -52,6 +57,12 @@ def class_label(error: BaseException) -> str:
 def exact_text(value: str) -> str:
     """Return the same characters as a str of no subclass."""
     return value if type(value) is str else str.__str__(value)
+
+
+def quoted(name: str) -> str:
+    """Return a name as a message shows it: in no subclass's words, and not at any length."""
+    name = exact_text(name)
+    return repr(name) if len(name) <= _LONGEST_QUOTED else f"{name[:_LONGEST_QUOTED]!r} and more"
 
 
 def texts(owner: object, kind: str, *fields: str) -> None:
@@ -173,3 +184,22 @@ def shown(number: float) -> str:
         return float.__repr__(number)
     bit_count = number.bit_length()
     return int.__repr__(number) if bit_count <= _SHOWN_BITS else f"an int of {bit_count} bits"
+
+
+def remembering(size: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Make a function remember its last results, but for long texts.
+
+    What others choose, such as the name of a model, may be as long as a body is allowed to be, and a cache of some
+    hundreds would keep gigabytes.
+    """
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        remembered = functools.lru_cache(maxsize=size)(function)
+
+        @functools.wraps(function)
+        def recall(text: str) -> T:
+            return remembered(text) if len(text) <= _LONGEST_REMEMBERED else function(text)
+
+        return recall
+
+    return decorate

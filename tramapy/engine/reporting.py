@@ -5,7 +5,6 @@ Tests hold every one to `RuntimeEvent.of`. A `base` is the attributes that all e
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import TypeAlias
 
@@ -24,7 +23,7 @@ from tramapy.hooks import catalogue
 from tramapy.hooks.dlp import DlpContext, DlpRedaction
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent, make_trusted_event
 from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
-from tramapy.values import UNLABELLED, class_label
+from tramapy.values import UNLABELLED, class_label, remembering
 
 __all__ = ["Base", "failure_kind", "safe_label"]
 
@@ -64,13 +63,13 @@ def failure_kind(error: BaseException) -> str:
     return "engine"
 
 
-@functools.lru_cache(maxsize=512)
+@remembering(512)
 def safe_label(name: str) -> str:
     """Return a tool's name, or `unlabelled` where it could be text and no name."""
     return name if _SAFE_LABEL.match(name) else UNLABELLED
 
 
-@functools.lru_cache(maxsize=512)
+@remembering(512)
 def model_label(name: str) -> str:
     """Return the model that a provider says has answered, or `unlabelled` where that is not shaped like one.
 

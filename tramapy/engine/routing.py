@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -12,6 +11,7 @@ from tramapy.engine.port import Answer, ChunkSource
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.provider import Route
 from tramapy.messages import ModelRequest
+from tramapy.values import quoted, remembering
 
 __all__ = ["BoundProvider", "ResolvedRoute", "Routing"]
 
@@ -83,7 +83,7 @@ class Routing:
             for model, routes in fallbacks.items()
         }
         self._default = self._choose_default(default_provider)
-        self._routes = functools.lru_cache(maxsize=_REMEMBERED_MODELS)(self._routes_of)
+        self._routes = remembering(_REMEMBERED_MODELS)(self._routes_of)
 
     def resolve(self, model: str, provider_id: str | None) -> tuple[ResolvedRoute, ...]:
         """Return the routes for `model`; an explicit provider is the only route.
@@ -99,7 +99,7 @@ class Routing:
         provider = self._models.get(model, self._default)
         if provider is None:
             raise ConfigurationError(
-                f"No provider for model {model!r}; name it in models, or set default_provider to one of "
+                f"No provider for model {quoted(model)}; name it in models, or set default_provider to one of "
                 f"{_listed(self._providers)}"
             )
         return (ResolvedRoute(provider, model), *self._fallbacks.get(model, ()))
@@ -115,7 +115,7 @@ class Routing:
         provider = self._providers.get(checked_name(where, provider_id))
         if provider is None:
             raise ConfigurationError(
-                f"{where} names the unknown provider {provider_id!r}; providers has {_listed(self._providers)}"
+                f"{where} names the unknown provider {quoted(provider_id)}; providers has {_listed(self._providers)}"
             )
         return provider
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import functools
 import json
 import logging
 import re
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from tramapy.cancellation import rethrow_if_cancellation
-from tramapy.values import exact_text, shown
+from tramapy.values import exact_text, remembering, shown
 
 __all__ = ["TOO_DEEP", "LineWalk"]
 
@@ -183,7 +182,7 @@ class LineWalk:
         return clean
 
 
-@functools.lru_cache(maxsize=1_024)
+@remembering(1_024)
 def _is_label(key: str) -> bool:
     return _LABEL.search(key) is not None
 
