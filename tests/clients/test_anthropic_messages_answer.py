@@ -66,7 +66,7 @@ WHOLE = body(
     SEARCH,
     FOUND,
     text("It is sunny", citations=[CITATION]),
-    {"type": "thinking", "thinking": "so", "signature": "signed too"},
+    {"type": "thinking", "thinking": "so", "signature": "signed-too"},
     text(" today."),
     CALL,
     stop_reason="tool_use",

@@ -9,7 +9,7 @@ from tramapy.wire.rest import OPAQUE, Plan, rest_of
 @pytest.mark.parametrize(
     ("plan", "value"),
     [
-        (opaque, "an id"),
+        (opaque, "an-id"),
         (opaque, 5_000_000),
         (shown, "a text"),
         (word, "tool_calls"),

@@ -118,7 +118,12 @@ def test_its_own_rest_changes_nothing(value: object) -> None:
 @pytest.mark.parametrize(
     ("plan", "skipped", "inspected"),
     [
-        (OPAQUE, ["a", 5_000_000, True, None], [{"a": None}, ["a"]]),
+        (
+            OPAQUE,
+            ["a", 5_000_000, True, None, "2026-01-01T00:00:00+00:00", "QUJD+/" * 99, f"{'QUJD' * 19}\n" * 9],
+            [],
+        ),
+        (OPAQUE, [], [{"a": None}, ["a"], "an id", "a@b.example", "word " * 99]),
         (SHOWN, ["a", "", None], [5_000_000, {"a": "b"}, ["a"]]),
         (SKIP, ["a", {"a": "b"}, ["a"]], []),
     ],

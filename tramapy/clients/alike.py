@@ -15,6 +15,7 @@ from tramapy.clients.codec import JsonEvent, JsonPiece, dumps, json_bytes
 from tramapy.engine.native import Lane, NativeEvent, NativePiece
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.wire.json_values import parse
+from tramapy.wire.rest import is_opaque
 from tramapy.wire.sse import SseEvent, sse_frame
 
 __all__ = ["AlikeEvents"]
@@ -125,8 +126,8 @@ class _Template:
         return _AlikeEvent(self, data, text, behind) if is_alike and isinstance(text, str) and text else None
 
     def _is_padded(self, behind: str) -> bool:
-        _, end = _raw_decode(behind, len(self._behind) - 1)
-        return behind[end:] == self._end
+        padding, end = _raw_decode(behind, len(self._behind) - 1)
+        return behind[end:] == self._end and is_opaque(padding)
 
 
 class _AlikePiece(NativePiece):

@@ -14,7 +14,7 @@ from tramapy.clients.anthropic_messages_blocks import (
     call_of,
     joined_fields,
 )
-from tramapy.clients.anthropic_messages_plan import ANSWER, is_call
+from tramapy.clients.anthropic_messages_plan import ANSWER, SERVER_CALLS, is_call
 from tramapy.clients.anthropic_messages_usual import is_usual_answer
 from tramapy.clients.codec import WireAnswer, dumps, merged_text, rest_text
 from tramapy.clients.message_drafts import text_response
@@ -52,6 +52,7 @@ class MessagesAnswer(WireAnswer):
         self._texts: list[int] = []
         self._thoughts: list[int] = []
         self._calls: list[int] = []
+        self.names: tuple[str, ...] = ()
         read_answer(self._read)
 
     @property
@@ -108,6 +109,9 @@ class MessagesAnswer(WireAnswer):
                 raise invalid_answer(_NO_CALL)
             self._calls.append(position)
         else:
+            name = block.get("name")
+            if isinstance(name, str) and kind in SERVER_CALLS:
+                self.names = (*self.names, name)
             add_unscanned(block, unscanned)
 
     def _text(self, position: int, name: str) -> str:

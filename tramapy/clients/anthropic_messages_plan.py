@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, cast
 
-from tramapy.clients.plans import each, numbers, opaque, shown, word
+from tramapy.clients.plans import credential, each, numbers, opaque, shown, word
 from tramapy.wire.json_values import mapping_of
 from tramapy.wire.rest import EACH, SKIP, Plan
 
@@ -20,6 +20,7 @@ __all__ = [
     "COUNT_ANSWER",
     "EVENTS",
     "REQUEST",
+    "SERVER_CALLS",
     "is_call",
     "is_inline_image",
     "is_result",
@@ -210,7 +211,8 @@ _SERVER_CALL: Final[Plan] = {
     "cache_control": _CACHE,
     "caller": _CALLER,
 }
-_SERVER_CALLS: Final = frozenset(("server_tool_use", "mcp_tool_use"))
+SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
+"""The blocks that are calls of the vendor's own tools."""
 
 
 def _text_plan(block: Block) -> Plan:
@@ -229,7 +231,7 @@ def _hidden_block(block: Block) -> Plan:
         return _THINKING
     if kind == "redacted_thinking":
         return _REDACTED
-    if kind in _SERVER_CALLS:
+    if kind in SERVER_CALLS:
         return _SERVER_CALL
     return _INNER if kind in _TYPES else None
 
@@ -319,7 +321,7 @@ REQUEST: Final[Plan] = {
     "tool_choice": {"type": opaque, "name": opaque},
     "tools": each(_TOOL),
     # the caller's own credential for that server
-    "mcp_servers": each({"type": opaque, "authorization_token": opaque}),
+    "mcp_servers": each({"type": opaque, "authorization_token": credential}),
     "diagnostics": {"previous_message_id": opaque},
 }
 """For the body of a request."""

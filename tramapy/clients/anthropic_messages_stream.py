@@ -163,6 +163,7 @@ class MessagesStream(StreamDecoder):
             lane = self._lane("thinking_delta", "thinking", index)
         elif isinstance(kind, str) and kind in _CALLS:
             lane = started.opens = self._lane("input_json_delta", "partial_json", index)
+            started.names = [name] if isinstance(name := block.get("name"), str) else ()
         self._message.blocks[index] = opened = OpenBlock(kind, lane, started)
         if kind in ("text", "thinking"):
             self._take_first_text(started, opened, str(kind))
@@ -232,7 +233,7 @@ class MessagesStream(StreamDecoder):
             taken.opens = lane  # it says nothing, and must not overtake the event that opens the block
         if name == "thinking":
             block.thoughts.append((text, delta))
-        if len(value) == 3 and len(delta) == 2:
+        if len(value) == 3 and len(delta) == 2 and value.get("type") == "content_block_delta":
             taken.piece_place = (delta, name)
             return taken
         return self._with_rest(taken, "content_block_delta")

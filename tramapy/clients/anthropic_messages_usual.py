@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from tramapy.clients.plans import numbers
 from tramapy.wire.json_values import mapping_of
-from tramapy.wire.rest import SKIP
+from tramapy.wire.rest import SKIP, is_opaque
 
 __all__ = ["is_usual_answer"]
 
@@ -36,6 +36,8 @@ def is_usual_answer(body: Mapping[str, object]) -> bool:
         return False
     if not (body.get("stop_sequence") is body.get("stop_details") is body.get("container") is None):
         return False
+    if not all(map(is_opaque, map(body.get, _HEAD))):
+        return False
     blocks = cast("list[object]", content)
     return _has_numbers_only(cast("dict[str, object]", usage)) and all(map(_is_text, blocks))
 
@@ -51,7 +53,7 @@ def _has_numbers_only(usage: Mapping[str, object]) -> bool:
         elif type(item) is int:
             continue
         elif type(item) is str:
-            is_known = name in _USAGE_WORDS
+            is_known = name in _USAGE_WORDS and is_opaque(item)
         else:
             is_known = name in _USAGE_NUMBERS and numbers(item) is SKIP and type(item) is dict
         if not is_known:

@@ -292,7 +292,7 @@ class JsonEvent(NativeEvent):
     """
 
     __slots__ = (
-        *("_event", "ends", "is_changed", "is_opening", "is_strict", "opens", "pieces"),
+        *("_event", "ends", "is_changed", "is_opening", "is_strict", "names", "opens", "pieces"),
         *("unscanned", "value"),
     )
 
@@ -304,6 +304,7 @@ class JsonEvent(NativeEvent):
         self.opens: Lane | None = None
         self.is_opening = False
         self.is_changed = False
+        self.names: Sequence[str] = ()
         self.unscanned: Sequence[str] = ()
         self.is_strict = False
 

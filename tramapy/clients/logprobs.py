@@ -101,8 +101,12 @@ def _named(value: object) -> Plan:
 
 
 def _counts(value: object) -> Plan:
-    items = _items_in(value)
-    return SKIP if all(item is None or isinstance(item, (int, float)) for item in items) else None
+    items = cast("list[object]", value) if isinstance(value, list) else None
+    return (
+        SKIP
+        if items is not None and all(item is None or isinstance(item, (int, float)) for item in items)
+        else None
+    )
 
 
 _ALTERNATIVE: Final[Mapping[str, Plan]] = {"token": shown, "logprob": numbers, "bytes": _counts}

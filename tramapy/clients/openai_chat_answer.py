@@ -86,6 +86,7 @@ class ChatAnswer(WireAnswer):
         self._probable: list[int] = []
         self._rest = ""
         self.unscanned: tuple[str, ...] = ()
+        self.names: tuple[str, ...] = ()
         self.responses, self.texts = read_answer(self._read)
 
     @property
@@ -192,13 +193,19 @@ class ChatAnswer(WireAnswer):
         calls = message.get("tool_calls")
         for index, call in enumerate(cast("list[object]", calls) if isinstance(calls, list) else ()):
             custom = mapping_of(mapping_of(call).get("custom"))
+            self._add_name(custom.get("name"))
             add(custom.get("input"), ("tool_calls", index, "custom", "input"), arguments, custom.get("name"))
         call = mapping_of(message.get("function_call"))
+        self._add_name(call.get("name"))
         add(call.get("arguments"), ("function_call", "arguments"), arguments, call.get("name"))
         audio = mapping_of(message.get("audio"))
         add(audio.get("transcript"), ("audio", "transcript"), DlpContentLocation.MODEL_RESPONSE_CONTENT)
         if audio.get("data"):
             self.unscanned = ("audio",)
+
+    def _add_name(self, name: object) -> None:
+        if isinstance(name, str):
+            self.names = (*self.names, name)
 
 
 def object_of(body: object) -> Mapping[str, object]:

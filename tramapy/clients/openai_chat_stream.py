@@ -8,6 +8,7 @@ from typing import Final, cast
 from tramapy.clients.openai_calls import arguments_of
 from tramapy.clients.openai_chat_answer import ANSWER_HEAD, CHOICE_HEAD, MESSAGE, REASONING_NAMES
 from tramapy.clients.openai_choice_events import (
+    Call,
     CallPart,
     Choice,
     ChoiceEvent,
@@ -235,9 +236,16 @@ def _take_calls(
             "custom" if is_custom else "call", count_of(part.get("index")), text_of(part.get("id"))
         )
         event.call_parts.append(CallPart(choice, call, delta, part))
-        call.name += text_of(owner.get("name")) or ""
+        _take_name(event, call, owner)
         text = (text_of(owner.get("input")) or "") if is_custom else arguments_of(owner)
         event.add_held(call, native, owner, "input" if is_custom else "arguments", text)
+
+
+def _take_name(event: ChoiceEvent, call: Call, owner: Mapping[str, object]) -> None:
+    name = text_of(owner.get("name"))
+    if name:
+        call.name += name
+        event.names = (*event.names, call.name)
 
 
 def _take_function_call(event: ChoiceEvent, choice: Choice, native: dict[str, object], body: object) -> None:
@@ -245,7 +253,7 @@ def _take_function_call(event: ChoiceEvent, choice: Choice, native: dict[str, ob
         return
     owner = cast("dict[str, object]", body)
     call = choice.call("function_call", None, None)
-    call.name += text_of(owner.get("name")) or ""
+    _take_name(event, call, owner)
     event.add_held(call, native, owner, "arguments", text_of(owner.get("arguments")) or "")
 
 

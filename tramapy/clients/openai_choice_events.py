@@ -12,7 +12,7 @@ from tramapy.clients.plans import numbers
 from tramapy.engine.native import Lane
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import FinishReason, ModelResponse
-from tramapy.wire.rest import SKIP, Plan
+from tramapy.wire.rest import SKIP, Plan, is_opaque
 from tramapy.wire.sse import SseEvent, sse_frame
 
 __all__ = [
@@ -37,7 +37,6 @@ USUAL: Final = frozenset((*HEAD, "obfuscation"))
 _USUAL_HEAD: Final = frozenset((*USUAL, "usage", "choices"))
 _USUAL_CHOICE: Final = frozenset(("index", "finish_reason", "logprobs"))
 _FINISH_REASONS: Final = (None, "stop", "length", "tool_calls")
-_NOT_OPAQUE: Final = frozenset((dict, list))
 _TIERS: Final = (None, "default")
 
 
@@ -308,12 +307,14 @@ def is_usual_head(value: Mapping[str, object]) -> bool:
     usage = value.get("usage")
     if not value.keys() <= _USUAL_HEAD or not (usage is None or numbers(usage) is SKIP):
         return False
-    kinds = [*map(type, value.values())]
+    items = [*value.values()]
+    kinds = [*map(type, items)]
     # no other array than the choices, and no other object than the usage
     return (
         kinds.count(list) == (type(value.get("choices")) is list)
         and kinds.count(dict) == (type(usage) is dict)
         and value.get("service_tier") in _TIERS
+        and all(map(is_opaque, [item for item in items if type(item) is str]))
     )
 
 
@@ -325,5 +326,5 @@ def is_usual_choice(native: Mapping[str, object], text_name: str) -> bool:
         and text_name in names
         and native.get("finish_reason") in _FINISH_REASONS
         and native.get("logprobs") is None
-        and type(native.get("index")) not in _NOT_OPAQUE
+        and is_opaque(native.get("index"))
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from tramapy.clients.codec import StreamDecoder, WireAnswer, WireRequest, merged_text, rest_text
 from tramapy.clients.logprobs import spoken
@@ -173,9 +173,14 @@ _USAGE_HEAD: Final[Mapping[str, Plan]] = {
 }
 
 
+_NUMBERS: Final = frozenset((float, int))
+
+
 def _vector(value: object) -> Plan:
     # numbers, as they are or in base64; thousands of them are not walked
-    return SKIP if isinstance(value, (list, str)) else None
+    if not isinstance(value, list):
+        return opaque
+    return SKIP if _NUMBERS.issuperset(map(type, cast("list[object]", value))) else None
 
 
 _EMBEDDINGS_REQUEST: Final[Plan] = {

@@ -13,7 +13,7 @@ from tramapy.clients.nesting import read_request
 from tramapy.clients.openai_responses_forms import items_of, rewritten_items
 from tramapy.clients.openai_responses_items import CALL_KINDS, OUTPUT_KINDS, text_key
 from tramapy.clients.openai_responses_plans import IDS, INPUT_ITEMS, SETTINGS, known, part_plan
-from tramapy.clients.plans import each, numbers, opaque, shown, word
+from tramapy.clients.plans import credential, each, numbers, opaque, shown, word
 from tramapy.clients.rewriting import Origin, are_same, no_place, positions_of, woven
 from tramapy.messages import ContentPart, Message, MessageRole, TextPart, ToolCall, ToolDefinition
 from tramapy.wire.json_values import mapping_of, mappings_of, text_of
@@ -38,7 +38,7 @@ _SHELL_OUTPUT: Final = {**IDS, "output": each({"stdout": shown, "stderr": shown,
 _SHELL_STREAMS: Final = ("stdout", "stderr")
 
 _TOOL: Final = known("type", "strict", "defer_loading", vector_store_ids=each(opaque))
-_MCP_TOOL: Final = known("type", "defer_loading", "authorization", headers={EACH: opaque})
+_MCP_TOOL: Final = known("type", "defer_loading", authorization=credential, headers={EACH: credential})
 
 
 def _tool(tool: object) -> Plan:

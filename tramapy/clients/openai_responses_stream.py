@@ -37,6 +37,7 @@ from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeE
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.wire.json_values import invalid_answer, mapping_of, parse_object
 from tramapy.wire.rejection import rejection_in
+from tramapy.wire.rest import is_opaque
 from tramapy.wire.sse import SseEvent
 
 __all__ = ["ResponsesStreamDecoder"]
@@ -71,6 +72,10 @@ _PIECE_NAMES: Final = frozenset(
         "obfuscation",
     }
 )
+
+
+_NUMBER_NAMES: Final = tuple(name for name in _PIECE_NAMES if name.endswith(("_index", "_number")))
+_NUMBERS: Final[frozenset[type[object]]] = frozenset({int, type(None)})
 
 
 class ResponsesStreamDecoder(StreamDecoder):
@@ -187,7 +192,7 @@ class ResponsesStreamDecoder(StreamDecoder):
         event.is_opening = True
         response = mapping_of(value.get("response"))
         for position, item in enumerate(output_items(response.get("output") or [])):
-            index = self._state.note_item(item, position)
+            index = self._noted(event, item, position)
             for slot in slots_of(item):
                 event.is_opening = False
                 lane = (slot.kind, index, slot.index)
@@ -201,7 +206,7 @@ class ResponsesStreamDecoder(StreamDecoder):
         if item is None:
             return
         item = _object(item)
-        index = self._state.note_item(item, _index(value, "output_index"))
+        index = self._noted(event, item, _index(value, "output_index"))
         event.output_index = index
         kind = item.get("type")
         if isinstance(kind, str) and kind in ITEM_TEXTS:
@@ -215,7 +220,7 @@ class ResponsesStreamDecoder(StreamDecoder):
 
     def _take_done_item(self, event: ResponsesEvent, value: dict[str, object]) -> None:
         item = _object(value.get("item"))
-        index = self._state.note_item(item, _index(value, "output_index"))
+        index = self._noted(event, item, _index(value, "output_index"))
         event.output_index = index
         for slot in slots_of(item):
             self._add_whole(event, (slot.kind, index, slot.index), slot.owner, slot.key)
@@ -258,13 +263,20 @@ class ResponsesStreamDecoder(StreamDecoder):
         response = _object(value.get("response"))
         end = ResponsesEnd(event, value, self._state)
         for position, item in enumerate(output_items(response.get("output") or [])):
-            index = self._state.note_item(item, position)
+            index = self._noted(end, item, position)
             for slot in slots_of(item):
                 self._add_whole(end, (slot.kind, index, slot.index), slot.owner, slot.key)
             if item.get("encrypted_content"):
                 end.unscanned = ("encrypted_content",)
         self._add_rest(end, value, "response.completed")
         return end
+
+    def _noted(self, event: ResponsesEvent, item: Mapping[str, object], index: int) -> int:
+        """Note an item and the name of the tool that it calls, and return its index in the output."""
+        name = item.get("name")
+        if isinstance(name, str) and item.get("type") == "function_call":
+            event.names = (*event.names, name)
+        return self._state.note_item(item, index)
 
     def _lane(
         self, event: ResponsesEvent, value: dict[str, object], kind: str, index_name: str | None
@@ -335,9 +347,9 @@ def _is_plain(value: Mapping[str, object]) -> bool:
     return (
         value.keys() <= _PIECE_NAMES
         and not value.get("logprobs")
-        and isinstance(value.get("item_id", ""), str)
-        and isinstance(value.get("sequence_number", 0), int)
-        and isinstance(value.get("obfuscation", ""), str)
+        and is_opaque(value.get("item_id"))
+        and is_opaque(value.get("obfuscation"))
+        and _NUMBERS.issuperset(map(type, map(value.get, _NUMBER_NAMES)))
     )
 
 

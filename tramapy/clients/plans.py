@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from tramapy.wire.rest import EACH, OPAQUE, SHOWN, SKIP, Plan
 
-__all__ = ["by_name", "each", "identifier", "numbers", "opaque", "shown", "word"]
+__all__ = ["by_name", "credential", "each", "identifier", "numbers", "opaque", "shown", "word"]
 
 # what a format's own words look like; a name, a key or a number never does
 _WORD: Final = re.compile(r"[a-z_\-]{1,24}\Z").match
@@ -30,6 +30,11 @@ shown: Final = SHOWN
 def word(value: object) -> Plan:
     """Skip a word such as `auto` or `tool_calls`."""
     return SKIP if isinstance(value, str) and _WORD(value) else None
+
+
+def credential(value: object) -> Plan:
+    """Skip what a caller authorizes itself with: it has to arrive as it is."""
+    return None if isinstance(value, (dict, list)) else SKIP
 
 
 def identifier(value: object) -> Plan:

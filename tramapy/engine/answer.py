@@ -13,7 +13,7 @@ from tramapy.engine.text_runs import map_text_runs, text_runs
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import ContentPart, ModelResponse, ToolCall
 
-__all__ = ["inspect_response", "inspect_tool_call"]
+__all__ = ["inspect_response", "inspect_tool_call", "refuse_sensitive_name"]
 
 _NOTHING = ModelResponse()
 
@@ -84,8 +84,7 @@ async def inspect_tool_call(attempt: Attempt, dlp: DlpInterceptor, call: ToolCal
             could not be answered under another one.
     """
     location = DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS
-    if not any(tool.name == call.name for tool in attempt.operation.details.tools):
-        await _refuse_sensitive(attempt, dlp, location, call.name)
+    await refuse_sensitive_name(attempt, dlp, call.name)
     if not _WORD.match(call.id):
         await _refuse_sensitive(attempt, dlp, location, call.id)
     if not call.arguments_json:
@@ -93,6 +92,16 @@ async def inspect_tool_call(attempt: Attempt, dlp: DlpInterceptor, call: ToolCal
     context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location, call.name)
     sanitized = await inspect_text(attempt, dlp, context, call.arguments_json)
     return call if sanitized == call.arguments_json else call.replace(arguments_json=sanitized)
+
+
+async def refuse_sensitive_name(attempt: Attempt, dlp: DlpInterceptor, name: str) -> None:
+    """Inspect the name of a tool that the operation does not declare.
+
+    Raises:
+        DlpInspectionError: It holds what DLP would replace.
+    """
+    if not any(tool.name == name for tool in attempt.operation.details.tools):
+        await _refuse_sensitive(attempt, dlp, DlpContentLocation.MODEL_RESPONSE_TOOL_ARGUMENTS, name)
 
 
 async def _refuse_sensitive(

@@ -84,6 +84,9 @@ class NativeAnswer(abc.ABC):
     texts: tuple[NativeText, ...] = ()
     """All text that no response shows; what is JSON begins like JSON."""
 
+    names: Sequence[str] = ()
+    """The names of called tools that no response shows."""
+
     unscanned: tuple[str, ...] = ()
     """As for a request."""
 
@@ -147,6 +150,9 @@ class NativeEvent(abc.ABC):
 
     ends: list[Lane]
     """The lanes whose text is complete, this event's own pieces included."""
+
+    names: Sequence[str] = ()
+    """The names of called tools that it says: refused where DLP would change them, since nothing can stand there."""
 
     is_opening: bool
     """Whether it says nothing yet, so that it can wait: until something is released, a failure can be retried."""

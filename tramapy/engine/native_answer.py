@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tramapy.engine import reporting
-from tramapy.engine.answer import inspect_response
+from tramapy.engine.answer import inspect_response, refuse_sensitive_name
 from tramapy.engine.inspection import inspect_text
 from tramapy.engine.native import NativeAnswer, NativeText
 from tramapy.engine.operation import Attempt
@@ -14,7 +14,7 @@ from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentType
 from tramapy.messages import ModelResponse
 
-__all__ = ["inspect_native", "inspect_native_text", "report_unscanned", "restore_native"]
+__all__ = ["inspect_native", "inspect_native_text", "refuse_names", "report_unscanned", "restore_native"]
 
 
 async def inspect_native(
@@ -27,6 +27,8 @@ async def inspect_native(
     """
     if answer.unscanned:
         report_unscanned(attempt, answer.unscanned, is_strict=answer.is_strict)
+    if answer.names:
+        await refuse_names(attempt, answer.names)
     responses = tuple([await inspect_response(attempt, response) for response in answer.responses])
     texts = tuple([await inspect_native_text(attempt, text) for text in answer.texts])
     return responses, texts
@@ -39,6 +41,18 @@ async def inspect_native_text(attempt: Attempt, text: NativeText) -> str:
         return text.text
     context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, text.location, text.tool_name)
     return await inspect_text(attempt, dlp, context, text.text)
+
+
+async def refuse_names(attempt: Attempt, names: Sequence[str]) -> None:
+    """Inspect the names of called tools.
+
+    Raises:
+        DlpInspectionError: One holds what DLP would replace.
+    """
+    dlp = attempt.pipeline.dlp
+    if dlp is not None:
+        for name in names:
+            await refuse_sensitive_name(attempt, dlp, name)
 
 
 async def restore_native(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tramapy.engine.answer import inspect_response
 from tramapy.engine.attempt import conclude_all
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent, NativePiece, NativeText
-from tramapy.engine.native_answer import inspect_native_text, report_unscanned
+from tramapy.engine.native_answer import inspect_native_text, refuse_names, report_unscanned
 from tramapy.engine.operation import Attempt
 from tramapy.engine.restoring import restore_response, restore_text
 from tramapy.engine.split_texts import SplitTexts
@@ -141,6 +141,8 @@ class NativeStreamAttempt(StreamAttempt):
             raise self._unusable(event)
         if event.unscanned:
             self._report_unscanned(event)
+        if event.names:
+            await refuse_names(self._attempt, event.names)
         if is_last:
             return await self._take_last(event, ready)
         if self._way is _BUFFER:

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, cast
 
 from tramapy.errors import DlpInspectionError
 
-__all__ = ["EACH", "OPAQUE", "SHOWN", "SKIP", "Plan", "merged", "rest_of"]
+__all__ = ["EACH", "OPAQUE", "SHOWN", "SKIP", "Plan", "is_opaque", "merged", "rest_of"]
 
 
 class _Skip:
@@ -31,7 +31,7 @@ SKIP: Final = _Skip("SKIP")
 """In a plan: this value is shown elsewhere, or is no text (an id, a signature, a number of tokens)."""
 
 OPAQUE: Final = _Skip("OPAQUE")
-"""In a plan: an id, a number, a signature or what is encrypted; an object or an array in its place is inspected."""
+"""In a plan: an id, a number, a signature or what is encrypted; see `is_opaque` for what is inspected in its place."""
 
 SHOWN: Final = _Skip("SHOWN")
 """In a plan: a text that is shown elsewhere; what is no text is inspected."""
@@ -49,10 +49,23 @@ _HARMLESS_NAME: Final = re.compile(r"[A-Za-z_]{1,64}\Z").match
 # a shorter number identifies nobody, and most are counts
 _SHORTEST_NUMBER: Final = 1_000_000
 
-# what has no text within
-_SCALARS: Final = frozenset((str, int, float, bool, type(None)))
+# how ids, words, points in time and base64 are written
+_is_plain: Final = re.compile(r"[A-Za-z0-9_.:/+=~|\-]*\Z").match
+
+# what is longer is no id but encoded: its first characters tell, before it has lines
+_LONGEST_ID: Final = 256
+_LOOKED_AT: Final = 64
+
+_NO_TEXT: Final[frozenset[type[object]]] = frozenset((int, float, bool, type(None)))
 
 _NOTHING: Final = _Skip("NOTHING")
+
+
+def is_opaque(value: object) -> bool:
+    """Tell whether a value may stand where an id, a number or what is encoded is due: no object, no array, no text."""
+    if type(value) is not str:
+        return type(value) in _NO_TEXT
+    return _is_plain(value if len(value) <= _LONGEST_ID else value[:_LOOKED_AT]) is not None
 
 
 def rest_of(value: object, plan: Plan) -> object | None:
@@ -97,7 +110,7 @@ def _rest(value: object, plan: Plan) -> object:
         return kept or _NOTHING
     for name, item in cast("dict[str, object]", value).items():
         item_plan = known.get(name, each)
-        if item_plan is SKIP or (item_plan is OPAQUE and type(item) in _SCALARS):
+        if item_plan is SKIP or (item_plan is OPAQUE and is_opaque(item)):
             continue
         rest = _rest(item, item_plan)
         if rest is not _NOTHING:
@@ -109,7 +122,7 @@ def _rest(value: object, plan: Plan) -> object:
 
 def _is_skipped(value: object, plan: Plan) -> bool:
     if plan is OPAQUE:
-        return not isinstance(value, (dict, list))
+        return is_opaque(value)
     return plan is SKIP or (plan is SHOWN and isinstance(value, str))
 
 
