@@ -95,11 +95,12 @@ def test_blanks_between_tokens_are_kept() -> None:
     assert alike.frame() == b"data: " + second + b"\n\n"
 
 
-def test_last_of_equal_names_is_the_text() -> None:
+def test_one_with_equal_names_is_read_whole_and_written_anew() -> None:
     head = HEAD.replace('"content":', '"content":"zero","content":"one","content":')
     _, alike = _read(f'{head}"one"{END}'.encode(), f'{head}"two"{END}'.encode())
-    assert _is_alike(alike)
+    assert not _is_alike(alike)
     assert alike.pieces[0].text == "two"
+    assert b"zero" not in alike.frame()
 
 
 @pytest.mark.parametrize(

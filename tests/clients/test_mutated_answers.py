@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -313,5 +314,20 @@ def test_a_sensitive_name_of_a_tool_is_refused_unless_it_is_declared(
         assert NAME.encode() not in b"".join(pieces)
         failed = [event for event in use.observer.events if event.name == "tramai.dlp.inspection_failed"]
         assert failed[0].attributes["reason_code"] == "sensitive_name"
+
+    World("sync", call.vendor).use_stub([answer], step, dlp=RULES)
+
+
+@pytest.mark.parametrize("call", STREAMS, ids=repr)
+def test_of_a_name_that_stands_twice_in_an_event_only_the_last_passes(call: Call) -> None:
+    body = re.sub(
+        rb'data: {("[a-z]+")', rb'data: {\1: "' + CANARY.encode() + rb'", \1', _body(call, STREAMS[call])
+    )
+    answer = httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=body)
+
+    async def step(use: Use) -> None:
+        text = call.start(use.client.with_raw_response, "hello", stream=True).http_response.read().decode()
+        assert "Hel" in text
+        assert CANARY not in text
 
     World("sync", call.vendor).use_stub([answer], step, dlp=RULES)

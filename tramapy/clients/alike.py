@@ -177,16 +177,12 @@ def _parts_of(event: JsonEvent, piece: JsonPiece, data: bytes) -> _Parts | None:
     """Return what stands around an event's text, if that is all that can differ; None where it is not clear."""
     if b"\n" in data:
         return None
-    try:
-        whole = data.decode()
-        for match in re.finditer(re.escape(dumps(piece.key)) + r'\s*:\s*"', whole):
-            text, end = _raw_decode(whole, match.end() - 1)
-            if text == piece.text:
-                parts = _parts_around(whole[: match.end()], whole[end:], is_padded=_PADDING in event.value)
-                if parts is not None and _hold(parts, event, piece):
-                    return parts
-    except ValueError:
-        return None
+    whole = data.decode()
+    for match in re.finditer(re.escape(dumps(piece.key)) + r'\s*:\s*"', whole):
+        _, end = _raw_decode(whole, match.end() - 1)
+        parts = _parts_around(whole[: match.end()], whole[end:], is_padded=_PADDING in event.value)
+        if parts is not None and _hold(parts, event, piece):
+            return parts
     return None
 
 

@@ -21,13 +21,13 @@ from tramapy.clients.anthropic_messages_events import (
     StreamedMessage,
 )
 from tramapy.clients.anthropic_messages_plan import EVENTS, other_texts
-from tramapy.clients.codec import JsonPiece, RestPiece, StreamDecoder, rest_text
+from tramapy.clients.codec import JsonPiece, RestPiece, StreamDecoder, event_object, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.refusals import native_rejection
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent
 from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
 from tramapy.hooks.dlp import DlpContentLocation
-from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, parse_object, text_of
+from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, text_of
 from tramapy.wire.rejection import rejection_in
 from tramapy.wire.sse import SseEvent
 
@@ -92,7 +92,7 @@ class MessagesStream(StreamDecoder):
     def _take(self, event: SseEvent) -> Sequence[NativeEvent]:
         if event.name not in EVENTS and not _is_word(event.name):
             event = SseEvent(name="", data=event.data)
-        value = parse_object(event.data)
+        event, value = event_object(event)
         kind = value.get("type")
         kind = kind if isinstance(kind, str) else event.name
         if kind == "content_block_delta" and self._waiting is None and event.name != "error":

@@ -12,7 +12,7 @@ from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, Na
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import Message, ToolDefinition
-from tramapy.wire.json_values import mapping_of
+from tramapy.wire.json_values import mapping_of, parse_object
 from tramapy.wire.rest import Plan, merged, rest_of
 from tramapy.wire.sse import SseEvent, sse_frame
 
@@ -26,6 +26,7 @@ __all__ = [
     "WireRequest",
     "dumps",
     "encoder",
+    "event_object",
     "json_bytes",
     "merged_text",
     "rest_text",
@@ -162,6 +163,36 @@ def json_bytes(value: object) -> bytes:
         return "".join(_encode(value, 0)).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+def event_object(event: SseEvent) -> tuple[SseEvent, dict[str, object]]:
+    """Return an event and the object that its data is; written anew where the data says more than the object.
+
+    Raises:
+        ProviderError: It is no JSON object.
+    """
+    try:
+        text = event.data.decode()
+        value, end = _decode_once(text)
+        if end == len(text) and isinstance(value, dict):
+            return event, cast("dict[str, object]", value)
+    except (ValueError, RecursionError):
+        pass  # a name that stands in it twice, blanks before it, or no JSON
+    parsed = parse_object(event.data)
+    return SseEvent(event.name, json_bytes(parsed)), parsed
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object each of whose names stood there once."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError
+    return value
+
+
+_decode_once: Final[Callable[[str], tuple[object, int]]] = json.JSONDecoder(
+    object_pairs_hook=_once
+).raw_decode
 
 
 def rest_text(value: object, plan: Plan) -> str:

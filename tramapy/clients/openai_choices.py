@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
 from tramapy.clients.alike import AlikeEvents
-from tramapy.clients.codec import StreamDecoder, rest_text
+from tramapy.clients.codec import StreamDecoder, event_object, rest_text
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_choice_events import (
     HEAD,
@@ -22,7 +22,7 @@ from tramapy.engine.native import Lane, NativeEnd, NativeEvent
 from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
 from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
 from tramapy.wire.finish_reasons import chat_finish_reason
-from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, parse_object, text_of
+from tramapy.wire.json_values import count_of, invalid_answer, mapping_of, text_of
 from tramapy.wire.sse import SseEvent, sse_frame
 from tramapy.wire.token_counts import chat_usage
 
@@ -65,7 +65,7 @@ class ChoiceDecoder(StreamDecoder):
         if event.data.startswith(_END_MARK):
             self.is_ended: bool = True
             return (*self._let_go(), _ChoiceEnd(self, event, None))
-        value = parse_object(event.data)
+        event, value = event_object(event)
         raise_error_event(event, value)
         if value.get("id"):
             self.head = value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, cast
 
-from tramapy.clients.codec import JsonPiece, RestPiece, StreamDecoder, rest_text
+from tramapy.clients.codec import JsonPiece, RestPiece, StreamDecoder, event_object, rest_text
 from tramapy.clients.logprobs import LogprobsPiece, spoken
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_responses_events import (
@@ -35,7 +35,7 @@ from tramapy.clients.refusals import native_rejection
 from tramapy.engine.native import NativeEnd, NativeEvent
 from tramapy.errors import ProviderError, ProviderFailureCode, ResponseTooLargeError
 from tramapy.hooks.dlp import DlpContentLocation
-from tramapy.wire.json_values import invalid_answer, mapping_of, parse_object
+from tramapy.wire.json_values import invalid_answer, mapping_of
 from tramapy.wire.rejection import rejection_in
 from tramapy.wire.rest import is_opaque
 from tramapy.wire.sse import SseEvent
@@ -98,7 +98,7 @@ class ResponsesStreamDecoder(StreamDecoder):
             return ()
         if event.data.startswith(_END_MARK):
             raise _cut()
-        value = parse_object(event.data)
+        event, value = event_object(event)
         kind = value.get("type")
         if value.get("error") or kind in (_FAILED, "error") or event.name == "error":
             self._refuse_error(event, value)
