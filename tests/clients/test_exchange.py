@@ -155,6 +155,6 @@ def test_half_an_event_is_cut(world: World, last: bytes) -> None:
 
 def test_an_answer_that_passed_has_no_json() -> None:
     response = httpx2.Response(200, content=b"x")
-    answer = PassedAnswer(response, is_strict=False)
+    answer = PassedAnswer(response, "GET", is_strict=False)
     assert answer.body is None
     assert answer.rewritten(answer.responses, ()) is answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx2
@@ -14,6 +15,7 @@ from tramapy import (
     DlpInspectionError,
     DlpRule,
     InterceptorError,
+    ResponseTooLargeError,
     RuleBasedDlpConfiguration,
     RuleBasedDlpInterceptor,
 )
@@ -104,16 +106,106 @@ def test_a_stream_that_is_read_as_one_passes_and_is_told_of() -> None:
     World("sync").use_stub([httpx2.Response(200, content=b"data: x\n\n", headers=STREAM)], step)
 
 
-def test_json_by_the_line_is_no_json() -> None:
+LINES = b'{"custom_id":"secret-1","note":"a \\u0073ecret"}\r\n\n{"id":"secret"}'
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/x-jsonl", "application/octet-stream", "text/plain; charset=x"]
+)
+def test_json_by_the_line_is_inspected(world: World, content_type: str) -> None:
+    async def step(use: Use) -> None:
+        response = await ask(use)
+        assert response.text == '{"custom_id":"secret-1","note":"a [ß]"}\n{"id":"secret"}\n'
+        assert response.headers["content-type"] == content_type.partition(";")[0]
+        assert unscanned(use) == []
+
+    answer = httpx2.Response(200, stream=httpx2.ByteStream(LINES), headers={"content-type": content_type})
+    world.use_stub([answer], step, dlp=DLP, strict=True)
+    assert answer.is_closed
+
+
+def test_what_is_no_line_of_json_makes_a_text_of_all() -> None:
     assert is_json("application/problem+json")
     assert not is_json("application/x-jsonl")
 
     async def step(use: Use) -> None:
-        assert (await ask(use)).content == b"{}\n{}\n"
+        assert (await ask(use)).text == '{"a": 1}\n\na [ß]\n'
+
+    answer = httpx2.Response(
+        200, content=b'{"a": 1}\n\na secret\n', headers={"content-type": "application/yaml"}
+    )
+    World("sync").use_stub([answer], step, dlp=DLP)
+
+
+class Pieces(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """A body in pieces."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces = pieces
+        self.given = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self.pieces:
+            self.given += 1
+            yield piece
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces:
+            self.given += 1
+            yield piece
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "read_count"),
+    [((b"secret\xc3", b"\xc3", b"secret"), 2), ((b"secret\0", b"x"), 1), ((b"secret" * 20, b"more"), 1)],
+    ids=["no UTF-8", "NUL", "long"],
+)
+def test_a_file_that_is_no_text_or_too_long_passes_as_it_comes(
+    world: World, pieces: tuple[bytes, ...], read_count: int
+) -> None:
+    body = Pieces(*pieces)
+    answer = httpx2.Response(200, stream=body, headers={"content-type": "application/octet-stream"})
+
+    async def step(use: Use) -> None:
+        manager = use.client.files.with_streaming_response.content("f")
+        if world.is_async:
+            async with manager as response:
+                assert body.given == read_count
+                assert b"".join([chunk async for chunk in response.iter_bytes()]) == b"".join(pieces)
+        else:
+            with manager as response:
+                assert body.given == read_count
+                assert b"".join(response.iter_bytes()) == b"".join(pieces)
         assert unscanned(use) == ["binary_answer"]
 
-    lines = {"content-type": "application/x-jsonl"}
-    World("sync").use_stub([httpx2.Response(200, content=b"{}\n{}\n", headers=lines)], step)
+    world.use_stub([answer], step, dlp=DLP, limit_bytes=100)
+    assert answer.is_closed
+
+
+def test_a_text_of_any_length_passes_where_its_call_is_allowed(world: World) -> None:
+    async def step(use: Use) -> None:
+        assert (await go(use.client.files.content("f"))).text == "secret" * 20
+        assert unscanned(use) == ["binary_answer"]
+        with pytest.raises(ResponseTooLargeError):
+            await ask(use)
+
+    text = {"content-type": "text/plain"}
+    answers = [httpx2.Response(200, content=b"secret" * 20, headers=text) for _ in range(2)]
+    world.use_stub(answers, step, dlp=DLP, limit_bytes=100, allow={"files.content"})
+
+
+def test_a_length_beside_chunks_says_nothing() -> None:
+    async def step(use: Use) -> None:
+        assert (await ask(use)).text == "a [ß]"
+
+    headers = {"content-type": "text/plain", "content-length": "0", "transfer-encoding": "chunked"}
+    World("sync").use_stub([httpx2.Response(200, stream=Pieces(b"a secret"), headers=headers)], step, dlp=DLP)
 
 
 def test_an_interceptor_cannot_add_to_a_text_that_is_no_answer_of_a_model() -> None:

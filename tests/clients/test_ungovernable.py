@@ -132,7 +132,13 @@ class Endless(httpx2.SyncByteStream, httpx2.AsyncByteStream):
 
 
 @pytest.mark.parametrize(
-    ("status", "headers"), [(204, {}), (200, {"content-length": "0"})], ids=["204", "empty"]
+    ("status", "headers"),
+    [
+        (204, {}),
+        (200, {"content-length": "0"}),
+        (200, {"content-length": "0", "content-type": "application/json"}),
+    ],
+    ids=["204", "empty", "empty JSON"],
 )
 def test_an_empty_answer_is_nothing_unscanned(world: World, status: int, headers: dict[str, str]) -> None:
     async def step(use: Use) -> None:

@@ -17,8 +17,25 @@ from tramapy.bounded import (
 )
 from tramapy.clients.codec import StreamDecoder, WireAnswer, json_bytes
 from tramapy.clients.http_call import JSON_TYPE, HttpCall, PassedAnswer, is_empty
-from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse, request_with
-from tramapy.clients.other_answer import EVENT_STREAM, OtherAnswer, is_event_stream, is_json, is_text
+from tramapy.clients.http_messages import (
+    Head,
+    HttpRequest,
+    HttpResponse,
+    aframe_stream,
+    frame_stream,
+    request_with,
+    streamed_response,
+)
+from tramapy.clients.other_answer import (
+    EVENT_STREAM,
+    LinesAnswer,
+    OtherAnswer,
+    is_event_stream,
+    is_json,
+    is_text,
+    is_unknown,
+)
+from tramapy.clients.peeked import AsyncPeekedBody, Peek, PeekedBody
 from tramapy.clients.stream_usage import asking_usage
 from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, NativeSent
 from tramapy.engine.routing import BoundProvider
@@ -150,12 +167,22 @@ class _BaseExchange:
             call.answer_type = JSON_TYPE
             answer = codec.answer(_json(data))
         else:
-            call.answer_type = head.content_type
             value = _structure(data)
-            answer = OtherAnswer(data, head.content_type) if value is None else codec.answer(value)
+            lines = _lines(data) if value is None else None
+            # JSON is written anew, in UTF-8 whatever it came in
+            has_own_charset = value is None and lines is None
+            call.answer_type = head.content_type if has_own_charset else head.content_type.partition(";")[0]
+            if lines is not None:
+                answer = LinesAnswer(codec.answer(lines))
+            else:
+                answer = OtherAnswer(data, head.content_type) if value is None else codec.answer(value)
         if call.is_strict:
             answer.is_strict = True
         return answer
+
+    def _passing(self, call: HttpCall, head: Head, body: object) -> HttpResponse:
+        kind = head.content_type.encode()
+        return streamed_response(self._library, head, body, call.request, content_type=kind)
 
     def _no_stream(self, head: Head, data: bytes) -> NoReturn:
         """Raise what a plain body means where a stream was asked for."""
@@ -211,9 +238,10 @@ class Exchange(_BaseExchange):
         response = self._open(call, body, request.timeout_s)
         head = call.head = Head.of(response)
         if head.is_success and _passes(call, response, head):
-            call.passed = response
-            return PassedAnswer(response, is_strict=call.is_strict)
+            return _passed(call, response)
         try:
+            if head.is_success and _may_be_text(call, head):
+                return self._peeked(call, response, head)
             if not head.is_success:
                 self._refuse(response, head)
             _require_whole(call, head)
@@ -224,8 +252,19 @@ class Exchange(_BaseExchange):
         else:
             return self._answer(call, head, data)
         finally:
-            response.close()
+            if call.passed is None:
+                response.close()
         raise failure from None
+
+    def _peeked(self, call: HttpCall, response: HttpResponse, head: Head) -> WireAnswer:
+        """Read an answer that is a text of no known type; any other passes."""
+        peek = Peek(self._limit_bytes)
+        chunks = body_of(response, is_encoded=head.is_encoded)
+        for chunk in chunks:
+            if not peek.goes_on(chunk):
+                body = frame_stream(self._library, PeekedBody)(peek, chunks, response)
+                return _passed(call, self._passing(call, head, body))
+        return self._answer(call, head, peek.content)
 
     def stream(self, request: ModelRequest) -> Generator[NativeEvent, None, None]:
         """Send a call, and give the events of its answer; it is sent when the first one is asked for.
@@ -310,9 +349,10 @@ class AsyncExchange(_BaseExchange):
         response = await self._open(call, body, request.timeout_s)
         head = call.head = Head.of(response)
         if head.is_success and _passes(call, response, head):
-            call.passed = response
-            return PassedAnswer(response, is_strict=call.is_strict)
+            return _passed(call, response)
         try:
+            if head.is_success and _may_be_text(call, head):
+                return await self._peeked(call, response, head)
             if not head.is_success:
                 await self._refuse(response, head)
             _require_whole(call, head)
@@ -323,8 +363,19 @@ class AsyncExchange(_BaseExchange):
         else:
             return self._answer(call, head, data)
         finally:
-            await response.aclose()
+            if call.passed is None:
+                await response.aclose()
         raise failure from None
+
+    async def _peeked(self, call: HttpCall, response: HttpResponse, head: Head) -> WireAnswer:
+        """Do what `Exchange._peeked` does."""
+        peek = Peek(self._limit_bytes)
+        chunks = abody_of(response, is_encoded=head.is_encoded)
+        async for chunk in chunks:
+            if not peek.goes_on(chunk):
+                body = aframe_stream(self._library, AsyncPeekedBody)(peek, chunks, response)
+                return _passed(call, self._passing(call, head, body))
+        return self._answer(call, head, peek.content)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[NativeEvent, None]:
         """Do what `Exchange.stream` does."""
@@ -462,12 +513,24 @@ def _is_known(call: HttpCall) -> bool:
 def _passes(call: HttpCall, response: HttpResponse, head: Head) -> bool:
     """Tell whether an answer goes to the client unread: there is none, or it is neither JSON nor text."""
     kind = head.content_type
-    if _is_known(call) or is_json(kind):
+    if _is_known(call):
         return False
-    if is_event_stream(kind):
-        # without a body, a client asks for a stream by its path alone
-        return call.is_allowed or not call.request.content
-    return is_empty(response) or not is_text(kind)
+    if is_empty(response, call.request.method):
+        return True
+    if is_json(kind):
+        return False
+    # without a body, a client asks for a stream by its path alone
+    return call.is_allowed or (not call.request.content if is_event_stream(kind) else not is_text(kind))
+
+
+def _may_be_text(call: HttpCall, head: Head) -> bool:
+    """Tell whether an answer's type says nothing about it: files have that type."""
+    return is_unknown(head.content_type) and not _is_known(call)
+
+
+def _passed(call: HttpCall, response: HttpResponse) -> PassedAnswer:
+    call.passed = response
+    return PassedAnswer(response, call.request.method, is_strict=call.is_strict)
 
 
 def _require_whole(call: HttpCall, head: Head) -> None:
@@ -514,6 +577,18 @@ def _structure(data: bytes) -> object | None:
     except (ValueError, RecursionError):
         return None
     return cast("object", value) if isinstance(value, (dict, list)) else None
+
+
+def _lines(data: bytes) -> list[object] | None:
+    """Return the objects and arrays that the lines of a body are; None where it is another text."""
+    values: list[object] = []
+    for line in data.splitlines():
+        if line.strip():
+            value = _structure(line)
+            if value is None:
+                return None
+            values.append(value)
+    return values or None
 
 
 def _parsed(text: str) -> Mapping[str, object]:

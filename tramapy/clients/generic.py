@@ -39,6 +39,8 @@ _OPAQUE: Final = frozenset(
         "completed_at",
         "created",
         "created_at",
+        "custom_id",
+        "encrypted_content",
         "error_file_id",
         "expired_at",
         "expires_at",
@@ -55,6 +57,7 @@ _OPAQUE: Final = frozenset(
         "object",
         "output_file_id",
         "request_id",
+        "signature",
         "vector_store_id",
     )
 )

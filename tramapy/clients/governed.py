@@ -28,7 +28,7 @@ from tramapy.clients.http_messages import (
     streamed_response,
     whole_response,
 )
-from tramapy.clients.other_answer import OtherAnswer
+from tramapy.clients.other_answer import LinesAnswer, OtherAnswer
 from tramapy.clients.stream_usage import lacks_usage
 from tramapy.clients.surfaces import Surface, Surfaces
 from tramapy.engine.dispatch import complete
@@ -172,7 +172,7 @@ class _BaseGovernor:
         return whole_response(
             self.settings.library,
             cast("Head", call.head),
-            wire.content if isinstance(wire, OtherAnswer) else json_bytes(wire.body),
+            wire.content if isinstance(wire, (LinesAnswer, OtherAnswer)) else json_bytes(wire.body),
             call.request,
             content_type=call.answer_type.encode(),
             elapsed_s=time.perf_counter() - started_s,

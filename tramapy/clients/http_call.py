@@ -69,19 +69,22 @@ class HttpCall(NativeRequest):
         return NO_MODEL if self.wire is None or not self.wire.model else self.wire.model
 
 
-def is_empty(response: HttpResponse) -> bool:
-    """Tell whether a response says that it has no body."""
-    return bool(response.status_code == _NO_CONTENT or response.headers.get("content-length") == "0")
+def is_empty(response: HttpResponse, method: str) -> bool:
+    """Tell whether the response to a request with this method says that it has no body."""
+    if response.status_code == _NO_CONTENT or method == "HEAD":
+        return True
+    # beside chunks, a length says nothing
+    return response.headers.get("content-length") == "0" and "transfer-encoding" not in response.headers
 
 
 class PassedAnswer(WireAnswer):
     """An answer that is neither JSON nor text: it goes to the client as it comes, unread."""
 
-    def __init__(self, response: HttpResponse, *, is_strict: bool) -> None:
+    def __init__(self, response: HttpResponse, method: str, *, is_strict: bool) -> None:
         self.response: HttpResponse = response
         self.is_strict: bool = is_strict
         self.responses: tuple[ModelResponse, ...] = (ModelResponse(content=""),)
-        self.unscanned: tuple[str, ...] = () if is_empty(response) else ("binary_answer",)
+        self.unscanned: tuple[str, ...] = () if is_empty(response, method) else ("binary_answer",)
 
     @property
     def body(self) -> object:

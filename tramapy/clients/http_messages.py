@@ -173,12 +173,18 @@ def _whole_class(kind: type[Any]) -> type[Any]:
 
 
 def streamed_response(
-    library: HttpLibrary, head: Head, stream: object, request: HttpRequest, *, elapsed_s: float
+    library: HttpLibrary,
+    head: Head,
+    stream: object,
+    request: HttpRequest,
+    *,
+    content_type: bytes = b"text/event-stream; charset=utf-8",
+    elapsed_s: float = 0.0,
 ) -> HttpResponse:
     """Return a response whose body is still to come."""
     response = library.Response(
         head.status,
-        headers=[*head.headers, (b"content-type", b"text/event-stream; charset=utf-8")],
+        headers=[*head.headers, (b"content-type", content_type)],
         stream=stream,
         request=request,
         extensions=head.extensions,

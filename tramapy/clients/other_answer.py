@@ -5,21 +5,32 @@ from __future__ import annotations
 import codecs
 from collections.abc import Sequence
 from email.message import Message as HeaderMessage
-from typing import Final
+from typing import Final, cast
 
-from tramapy.clients.codec import WireAnswer
+from tramapy.clients.codec import WireAnswer, json_bytes
 from tramapy.clients.rewriting import no_place
 from tramapy.clients.text_slots import only_text_of
 from tramapy.engine.native import NativeText
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import ModelResponse
 
-__all__ = ["EVENT_STREAM", "OtherAnswer", "is_event_stream", "is_json", "is_text"]
+__all__ = [
+    "EVENT_STREAM",
+    "LinesAnswer",
+    "OtherAnswer",
+    "is_event_stream",
+    "is_json",
+    "is_text",
+    "is_unknown",
+]
 
 EVENT_STREAM: Final = "text/event-stream"
 
 # JSON by the line, which is no JSON as a whole and may be long
-_LINES: Final = ("jsonl", "json-seq", "ndjson", "json-lines", "jsonlines")
+_LINES: Final = ("jsonl", "ndjson", "json-lines", "jsonlines")
+
+# what is text under another type
+_TEXTS: Final = ("xml", "yaml", "toml", "javascript", "x-www-form-urlencoded")
 
 
 def is_event_stream(content_type: str) -> bool:
@@ -34,9 +45,16 @@ def is_json(content_type: str) -> bool:
 
 
 def is_text(content_type: str) -> bool:
-    """Tell whether a body may be text: also where its type was left out."""
-    kind = content_type.lower()
-    return not kind or (kind.startswith("text/") and not is_event_stream(kind))
+    """Tell whether a body may be text, or JSON by the line: also where its type was left out, or says nothing."""
+    kind = content_type.lower().partition(";")[0].strip()
+    if not kind or kind.startswith("text/"):
+        return not is_event_stream(kind)
+    return is_unknown(kind) or kind.endswith(_TEXTS) or any(word in kind for word in _LINES)
+
+
+def is_unknown(content_type: str) -> bool:
+    """Tell whether a type says nothing about a body."""
+    return content_type.lower().startswith("application/octet-stream")
 
 
 class OtherAnswer(WireAnswer):
@@ -71,6 +89,34 @@ class OtherAnswer(WireAnswer):
         if list(texts) == [text.text for text in self.texts]:
             return self
         return OtherAnswer(texts[0].encode(self._charset, "replace"), self._content_type)
+
+
+class LinesAnswer(WireAnswer):
+    """JSON by the line.
+
+    Args:
+        answer: The lines, as an array.
+    """
+
+    def __init__(self, answer: WireAnswer) -> None:
+        self._answer = answer
+        self.responses: tuple[ModelResponse, ...] = answer.responses
+        self.texts: tuple[NativeText, ...] = answer.texts
+        self.unscanned: tuple[str, ...] = answer.unscanned
+
+    @property
+    def body(self) -> object:
+        """The lines."""
+        return self._answer.body
+
+    @property
+    def content(self) -> bytes:
+        """The lines as they go to the client."""
+        return b"".join([json_bytes(line) + b"\n" for line in cast("list[object]", self.body)])
+
+    def rewritten(self, responses: Sequence[ModelResponse], texts: Sequence[str]) -> LinesAnswer:
+        """Return the answer with other texts; see `NativeAnswer`."""
+        return LinesAnswer(cast("WireAnswer", self._answer.rewritten(responses, texts)))
 
 
 def _charset_in(content_type: str) -> str:
