@@ -19,7 +19,7 @@ from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.replacement import empty_match_error
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.splicing import CONTINUES, Splicer
-from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult
+from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, unchanged
 
 __all__ = ["OnePass"]
 
@@ -77,7 +77,7 @@ class OnePass:
         folded = None if is_plain(text) else fold(text)
         claims = self.detector.claims(text if folded is None else folded.text)
         if not claims and not self.matchers:
-            return DlpResult(text)
+            return unchanged(text)
         if folded is not None and not folded.is_aligned:
             claims = [_original(claim, folded) for claim in claims]
         if self.matchers or self._is_limited or not self._keeps_all:
@@ -87,7 +87,7 @@ class OnePass:
                     claims += self.claims_of(rank, matcher, text)
             claims = self.kept(claims, applying, text, 0)
             if not claims:
-                return DlpResult(text)
+                return unchanged(text)
         cuts = united(claims)
         if self._markers is not None and not begins_json(text):
             return self._markers.put(text, cuts)
