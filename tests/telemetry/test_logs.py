@@ -234,6 +234,14 @@ def test_without_a_configuration_lines_go_to_the_standard_library(
     assert capsys.readouterr() == ("", "")
 
 
+def test_an_id_forges_no_line_of_the_standard_library(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="tramapy.events")
+    tramapy = Tramapy({"p": ScriptedProvider(["a"])}, event_observers=[StructlogEventObserver()])
+    tramapy.complete(HELLO, model="m", correlation_id="c\r\n\x1b[2J\u202e\u2028\ud800é")
+    (record,) = caplog.records
+    assert r"correlation_id=c\r\n\x1b[2J\u202e\u2028\ud800é provider_id" in record.getMessage()
+
+
 class Broken:
     """A logger that raises whatever it is asked."""
 

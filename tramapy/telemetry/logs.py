@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -222,6 +222,7 @@ def _standard_logger() -> EventLogger:
         logging.getLogger(LOGGER_NAME),
         processors=[
             structlog.stdlib.filter_by_level,
+            _escape,
             structlog.processors.LogfmtRenderer(key_order=["event"], drop_missing=True),
         ],
         wrapper_class=structlog.stdlib.BoundLogger,
@@ -229,6 +230,19 @@ def _standard_logger() -> EventLogger:
         cache_logger_on_first_use=True,
     )
     return logger
+
+
+def _escape(_logger: object, _method_name: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Escape what commands a terminal or ends a line; the renderer does so for a line feed alone."""
+    for name, value in fields.items():
+        if isinstance(value, str) and not value.isprintable():
+            fields[name] = "".join(
+                character
+                if character.isprintable() or character == "\n"
+                else character.encode("unicode_escape").decode("ascii")
+                for character in value
+            )
+    return fields
 
 
 def _check_logger(logger: object) -> None:
