@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader, MetricsData
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -68,6 +68,10 @@ class Telemetry:
         """Return all that left: spans as JSON, and metrics as JSON."""
         data = self._reader.get_metrics_data()
         return [*(span.to_json() for span in self.spans), "" if data is None else data.to_json()]
+
+    def metrics_data(self) -> MetricsData | None:
+        """Collect, and return what an exporter gets."""
+        return self._reader.get_metrics_data()
 
     def _points(self) -> Iterator[tuple[str, Any]]:
         data = self._reader.get_metrics_data()

@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 import pytest
 from opentelemetry import context, trace
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import (
@@ -31,12 +32,18 @@ from tests.engine.doubles import Words, down, retries
 from tests.telemetry.recorded import Telemetry, attributes_of, is_child
 from tests.telemetry.test_otel_spans import USED, attempt_started, completed, started
 from tramapy import (
+    CATALOGUE,
     CompletedChunk,
+    DlpContext,
+    DlpInterceptor,
+    DlpRedaction,
+    DlpResult,
     Message,
     ModelResponse,
     ProviderError,
     RuntimeEvent,
     TextChunk,
+    TokenBudgetSettings,
     TokenUsage,
     Tramapy,
 )
@@ -44,6 +51,7 @@ from tramapy.telemetry import OpenTelemetryEventObserver
 from tramapy.telemetry.metric_names import ALL_METRICS
 from tramapy.telemetry.otel_state import OpenAttempt
 from tramapy.testing import ScriptedProvider
+from tramapy.values import MOST
 
 DONE = CompletedChunk(ModelResponse(usage=TokenUsage(input_tokens=3, output_tokens=2)))
 
@@ -247,6 +255,37 @@ def test_o08_ids_that_no_exporter_can_write_lose_no_batch(driver: Driver) -> Non
     assert lone not in str(telemetry.points("tramapy.attempts")) + str(
         telemetry.points("tramapy.circuit.state")
     )
+
+
+class Counts(DlpInterceptor):
+    """Says that it replaced as often as an event can tell."""
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult:
+        return DlpResult("[S]", [DlpRedaction("r", MOST)])
+
+
+def test_o08_numbers_of_a_provider_that_no_exporter_can_write_lose_no_batch(
+    driver: Driver, caplog: pytest.LogCaptureFixture
+) -> None:
+    most = TokenUsage(input_tokens=MOST, output_tokens=MOST)
+    telemetry = Telemetry(compat_metrics=True)
+    rig = driver.rig(
+        [down(status_code=2**70), ModelResponse(content="secret", usage=most)] * 2,
+        retry=retries(1),
+        dlp=Counts(),
+        event_observers=[telemetry.observer],
+        token_budget=TokenBudgetSettings(soft_max_tokens_per_operation=1),
+    )
+    rig.complete()
+    rig.complete()
+    for event in rig.observer.events:
+        RuntimeEvent.of(CATALOGUE.get(event.name), event.attributes)
+    assert "status_code" not in rig.attributes_of("attempt.failed")[0]
+    assert set(telemetry.points("tramapy.dlp.redactions").values()) == {MOST}
+    assert set(telemetry.points("tramai.operation.input_tokens").values()) == {MOST}
+    assert encode_spans(telemetry.spans).ByteSize() > 0
+    assert encode_metrics(telemetry.metrics_data()).ByteSize() > 0
+    assert caplog.records == []
 
 
 class Slow(SpanExporter):

@@ -23,7 +23,7 @@ from tramapy.hooks import catalogue
 from tramapy.hooks.dlp import DlpContext, DlpRedaction
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent, make_trusted_event
 from tramapy.messages import NO_USAGE, ModelResponse, TokenUsage
-from tramapy.values import UNLABELLED, class_label, remembering
+from tramapy.values import MOST, UNLABELLED, class_label, remembering
 
 __all__ = ["Base", "failure_kind", "safe_label"]
 
@@ -46,6 +46,7 @@ _LEAST_DLP_MICROS = 10
 _LONGEST_MODEL = 96
 _LONGEST_WORD = 20  # of a model's name; keys and tokens have longer ones
 _MOST_DIGITS = 12  # a card's number has 13 or more; a version with its date at most 12
+_STATUS_CODES = range(1000)  # an adapter may make one of anything that a provider sends
 _MODEL_WORD = re.compile(r"[-_.:/@+]")
 _SAFE_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+\-]{0,127}\Z")
 
@@ -212,7 +213,7 @@ def attempt_failed(
         attributes["dlp_micros"] = dlp_micros
     if isinstance(error, ProviderError):
         attributes["failure_code"] = error.failure_code.value
-        if error.status_code is not None:
+        if error.status_code is not None and error.status_code in _STATUS_CODES:
             attributes["status_code"] = int(error.status_code)
     return make_trusted_event(catalogue.ATTEMPT_FAILED, attributes)
 
@@ -339,7 +340,7 @@ def budget_limit_exceeded(
         **base,
         "effective_model": effective_model,
         "limit_tokens": limit_tokens,
-        "observed_tokens": observed_tokens,
+        "observed_tokens": min(observed_tokens, MOST),
         "scope": scope,
     }
     definition = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tramapy.telemetry.otel_import import metrics, trace
 from tramapy.telemetry.otel_text import exportable
+from tramapy.values import MOST
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Histogram, Observation
@@ -81,9 +82,9 @@ class Count:
         return self._value
 
     def add(self, amount: int) -> None:
-        """Add to it."""
+        """Add to it, up to what 64 bits hold: over it, the exporters of OTLP lose all metrics from then on."""
         with self._lock:
-            self._value += amount
+            self._value = min(self._value + amount, MOST)
 
 
 class CountTable:

@@ -9,6 +9,7 @@ from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
 from tramapy.telemetry.otel_import import context as otel_context
+from tramapy.values import MOST
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -62,8 +63,8 @@ class OpenOperation:
         attempt, self.attempt = self.attempt, None
         self.last_outcome = outcome
         own = event.attributes()
-        self.input_tokens += int(own.get("input_tokens", 0))
-        self.output_tokens += int(own.get("output_tokens", 0))
+        self.input_tokens = min(self.input_tokens + int(own.get("input_tokens", 0)), MOST)
+        self.output_tokens = min(self.output_tokens + int(own.get("output_tokens", 0)), MOST)
         return attempt
 
 
