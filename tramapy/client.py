@@ -252,6 +252,13 @@ class _Stream:
         """The whole response, once the stream is complete."""
         return self._engine_stream.response
 
+    def _is_left_to_reader(self, error: BaseException | None) -> bool:
+        """Whether a block that an error leaves finds another reader in the stream: that one ends it.
+
+        To refuse here, as `close` does, would put a `RuntimeError` in the place of a cancellation.
+        """
+        return error is not None and self._engine_stream.is_being_read
+
     def __del__(self) -> None:
         engine_stream = getattr(self, "_engine_stream", None)
         if engine_stream is not None and engine_stream.abandon():
@@ -295,7 +302,8 @@ class ChunkStream(_Stream):
     def __exit__(
         self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        self._close(_reason(error))
+        if not self._is_left_to_reader(error):
+            self._close(_reason(error))
 
     def __iter__(self) -> Self:
         return self
@@ -347,7 +355,8 @@ class AsyncChunkStream(_Stream):
     async def __aexit__(
         self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        await self._close(_reason(error))
+        if not self._is_left_to_reader(error):
+            await self._close(_reason(error))
 
     def __aiter__(self) -> Self:
         return self

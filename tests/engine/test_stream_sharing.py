@@ -64,6 +64,46 @@ def test_a_second_thread_is_refused_while_the_first_one_reads(what: str) -> None
     assert terminal_events(rig.names) == ["attempt.completed"]
 
 
+def test_a_cancellation_of_owner_and_reader_is_nothing_else(async_driver: Driver) -> None:
+    provider = Steps(["one", anyio.sleep_forever, DONE])
+    rig = async_driver.rig({"p": provider})
+
+    async def main() -> bool:
+        async def read(stream: Any) -> None:
+            async for _ in stream:
+                owner.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as owner, rig.tramapy.stream(HELLO, model="m") as stream:
+            owner.start_soon(read, stream)
+            await anyio.sleep_forever()
+        return owner.cancel_scope.cancelled_caught
+
+    assert async_driver.run(main)
+    assert provider.open_count == 0
+    assert rig.names[-2:] == ["attempt.cancelled", "operation.completed"]
+
+
+def test_an_error_leaves_a_block_whose_stream_another_thread_reads() -> None:
+    reached, released = threading.Event(), threading.Event()
+
+    def stand() -> None:
+        reached.set()
+        assert released.wait(30.0)
+
+    rig = Driver("sync").rig({"p": Steps([stand, "one", DONE])})
+    with ThreadPoolExecutor(1) as pool:
+        stream = rig.tramapy.stream(HELLO, model="m")
+        reader = pool.submit(list, stream)
+        assert reached.wait(30.0)
+        try:
+            with pytest.raises(KeyError), stream:
+                raise KeyError
+        finally:
+            released.set()
+        assert text_of(reader.result()) == "one"
+    assert terminal_events(rig.names) == ["attempt.completed"]
+
+
 def test_a_hook_that_reads_the_stream_it_is_called_from_is_refused(driver: Driver) -> None:
     """Reading from inside would never end: the step that would give the piece is the one that waits for it."""
     refused: list[type[BaseException]] = []
