@@ -9,7 +9,6 @@ import copy
 import json
 import random
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import anthropic
@@ -18,17 +17,9 @@ import openai
 import pytest
 
 from tests.clients.every_call import CHAT, COMPLETIONS, EMBEDDINGS, MESSAGES, MODERATIONS, RESPONSES, Call
+from tests.clients.mutations import CANARY, RULES, mutated
 from tests.clients.worlds import Use, World
-from tramapy import DlpContentType, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
 from tramapy.errors import DlpInspectionError, TramapyError
-
-CANARY = "canary 5b1e77"
-RULES = RuleBasedDlpInterceptor(
-    RuleBasedDlpConfiguration(
-        rules=[DlpRule(id="canary", pattern=r"canary.[0-9a-f]+", enabled_for=list(DlpContentType))]
-    )
-)
-Path = tuple[str | int, ...]
 
 _CITED = {"type": "char_location", "cited_text": "c", "document_index": 0, "document_title": "t"}
 _TOKEN = {"token": "Hi", "logprob": -0.1, "bytes": [72, 105]}
@@ -167,46 +158,6 @@ STREAMS: dict[Call, list[dict[str, Any]]] = {
 for event in STREAMS[MESSAGES]:
     del event["sequence_number"]
 
-_ODD: tuple[Any, ...] = (
-    *(None, True, -1, 10**400, float("nan"), "", [], {}, [[]], [{}], {"type": None}, "\ud800", "\0"),
-    *(
-        CANARY,
-        f"say {CANARY}",
-        [CANARY],
-        {CANARY: CANARY},
-        {"type": CANARY, "text": CANARY},
-        {"x": {"y": CANARY}},
-    ),
-)
-
-
-def _paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield (*path, key)
-        if isinstance(item, (dict, list)):
-            yield from _paths(item, (*path, key))
-
-
-def _mutated(value: Any, seed: random.Random) -> Any:
-    """Put something odd in one place or two, or take something out."""
-    value = copy.deepcopy(value)
-    for _ in range(seed.choice((1, 1, 2))):
-        paths = [*_paths(value)]
-        if not paths:
-            break
-        *steps, last = seed.choice(paths)
-        owner = value
-        for step in steps:
-            owner = owner[step]
-        odd = copy.deepcopy(seed.choice(_ODD))
-        if isinstance(owner, dict) and seed.random() < 0.3:
-            owner[seed.choice(("text", "more", "delta", "name", CANARY))] = odd
-        elif isinstance(owner, dict) and seed.random() < 0.1:
-            del owner[last]
-        else:
-            owner[last] = odd
-    return value
-
 
 def _body(call: Call, events: list[dict[str, Any]]) -> bytes:
     ending = [] if call is not CHAT else ["[DONE]"]
@@ -231,10 +182,10 @@ def test_nothing_passes_wherever_it_stands(call: Call, is_stream: bool) -> None:
         if is_stream:
             events = copy.deepcopy(STREAMS[call])
             at = seed.randrange(len(events))
-            events[at] = _mutated(events[at], seed)
+            events[at] = mutated(events[at], seed)
             bodies.append(_body(call, events))
         else:
-            bodies.append(json.dumps(_mutated(WHOLE[call], seed)).encode())
+            bodies.append(json.dumps(mutated(WHOLE[call], seed)).encode())
     kind = "text/event-stream" if is_stream else "application/json"
     answers = [httpx2.Response(200, headers={"content-type": kind}, content=body) for body in bodies]
     passed: list[str] = []

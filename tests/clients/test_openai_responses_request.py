@@ -398,6 +398,19 @@ def test_an_image_that_stays_keeps_its_native_form() -> None:
     assert body["input"][0]["content"] == [text("x"), {**IMAGE, "detail": "original"}]
 
 
+def test_an_address_that_was_inspected_stays_so_where_the_text_beside_it_changes() -> None:
+    asked = request(
+        {"role": "user", "content": [text("a"), {"type": "input_image", "image_url": "https://secret"}]}
+    )
+    (shown,) = asked.messages
+    assert shown.content_parts is not None
+    changed = shown.replace(content_parts=[TextPart("x"), shown.content_parts[1]])
+    body = asked.encoded([changed], asked.model, asked.rest.replace("secret", "***"))
+    assert body["input"] == [
+        {"role": "user", "content": [text("x"), {"type": "input_image", "image_url": "https://***"}]}
+    ]
+
+
 REFUSED = {
     "calls of a user": (USER, {"tool_calls": [ToolCall(id="n", name="g", arguments_json="{}")]}),
     "calls of a tool": (output("x"), {"tool_calls": [ToolCall(id="n", name="g", arguments_json="{}")]}),

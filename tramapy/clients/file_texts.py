@@ -11,7 +11,7 @@ from email.message import Message as HeaderMessage
 from typing import Final, NamedTuple, cast
 
 from tramapy.clients.rewriting import with_value_at
-from tramapy.wire.rest import SKIP, Plan
+from tramapy.wire.rest import SKIP, Plan, is_opaque
 
 __all__ = ["FILE_DATA", "ReadFiles", "file_data_plan", "plain_file_plan", "read_files"]
 
@@ -88,13 +88,19 @@ def read_files(body: Mapping[str, object], name: str) -> ReadFiles:
 
 def file_data_plan(value: object) -> Plan:
     """Plan for a file's content: what is encoded, and was not read, is no text."""
-    return SKIP if isinstance(value, str) and not isinstance(value, _FileText) else None
+    return (
+        SKIP if isinstance(value, str) and not isinstance(value, _FileText) and _is_encoded(value) else None
+    )
+
+
+def _is_encoded(value: str) -> bool:
+    return is_opaque(value.partition(",")[2] if value.startswith("data:") else value)
 
 
 def plain_file_plan(value: object) -> Plan:
     """Plan for a file's content that may be a text by itself, too."""
-    is_encoded = isinstance(value, str) and value.startswith("data:") and ";base64," in value[:200]
-    return SKIP if is_encoded and not isinstance(value, _FileText) else None
+    is_url = isinstance(value, str) and value.startswith("data:") and ";base64," in value[:200]
+    return file_data_plan(value) if is_url else None
 
 
 def _value_at(value: object, path: tuple[str | int, ...]) -> object:

@@ -172,7 +172,8 @@ def _parts(content: list[object], shown: Message, message: Message) -> list[obje
         if text_key(part) is not None
         or (mapping_of(part).get("type") == "input_image" and _has_address(part))
     ]
-    placed = placed_parts(shown.content_parts or (), _parts_of(message))
+    before = shown.content_parts or ()
+    placed = placed_parts(before, _parts_of(message))
     parts: list[object] = []
     places = [None if part.position is None else natives[part.position] for part in placed]
     for slot in woven(len(content), set(natives), places):
@@ -181,8 +182,9 @@ def _parts(content: list[object], shown: Message, message: Message) -> list[obje
         elif slot.native is None:
             parts.append(_new_part(placed[slot.ours].part, message.role))
         else:
-            united = [content[natives[position]] for position in placed[slot.ours].united]
-            parts.append(_written(content[slot.native], placed[slot.ours], united))
+            place = placed[slot.ours]
+            united = [content[natives[position]] for position in place.united]
+            parts.append(_written(content[slot.native], before[cast("int", place.position)], place, united))
     return parts
 
 
@@ -191,13 +193,16 @@ def _has_address(part: object) -> bool:
     return isinstance(url, str) and bool(url)
 
 
-def _written(native: object, placed: PlacedPart, united: Sequence[object]) -> dict[str, object]:
+def _written(
+    native: object, before: ContentPart, placed: PlacedPart, united: Sequence[object]
+) -> dict[str, object]:
     fields = cast("dict[str, object]", native)
     part = placed.part
     if not isinstance(part, TextPart):
-        address = address_of(part)
-        is_same = fields["image_url"] == address
-        return fields if is_same else {**fields, "image_url": address, "detail": part.detail.value}
+        # the address of one that stays was inspected in the rest, and may have changed there
+        if part == before:
+            return fields
+        return {**fields, "image_url": address_of(part), "detail": part.detail.value}
     key = cast("str", text_key(native))
     if fields[key] == part.text and not united:
         return fields

@@ -13,7 +13,7 @@ from tramapy.clients.nesting import read_request
 from tramapy.clients.openai_responses_forms import items_of, rewritten_items
 from tramapy.clients.openai_responses_items import CALL_KINDS, OUTPUT_KINDS, text_key
 from tramapy.clients.openai_responses_plans import IDS, INPUT_ITEMS, SETTINGS, known, part_plan
-from tramapy.clients.plans import credential, each, numbers, opaque, shown, word
+from tramapy.clients.plans import credential, each, identifier, numbers, opaque, shown, word
 from tramapy.clients.rewriting import Origin, are_same, no_place, positions_of, woven
 from tramapy.messages import ContentPart, Message, MessageRole, TextPart, ToolCall, ToolDefinition
 from tramapy.wire.json_values import mapping_of, mappings_of, text_of
@@ -31,7 +31,8 @@ _ROLES: Final[Mapping[object, MessageRole]] = {
 _TEXT_OUTPUTS: Final = frozenset({"local_shell_call_output", "apply_patch_call_output"})
 _MESSAGE: Final = {**IDS, "role": opaque, "phase": word, "content": shown}
 _MESSAGE_OF_PARTS: Final = {**_MESSAGE, "content": each(part_plan)}
-_CALL: Final = {**IDS, "async": opaque, "name": shown, "arguments": shown, "input": shown}
+_CALL: Final = {**IDS, "async": opaque, "name": identifier}
+_CALLS: Final = {"arguments": {**_CALL, "arguments": shown}, "input": {**_CALL, "input": shown}}
 _OUTPUT: Final = {**IDS, "output": shown}
 _OUTPUT_OF_PARTS: Final = {**IDS, "output": each(part_plan)}
 _SHELL_OUTPUT: Final = {**IDS, "output": each({"stdout": shown, "stderr": shown, "outcome": known("type")})}
@@ -229,14 +230,15 @@ class ResponsesRequest(WireRequest):
 
     def _read_call(self, place: int, item: dict[str, object], kind: str) -> Plan:
         call_id, name = item.get("call_id"), item.get("name")
-        text = item.get("arguments" if kind == "function_call" else "input")
+        text_name = "arguments" if kind == "function_call" else "input"
+        text = item.get(text_name)
         if not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(text, str):
             return None
         self._tool_names[call_id] = name
         self._output_kinds[call_id] = OUTPUT_KINDS[kind]
         call = ToolCall(id=call_id, name=name, arguments_json=text)
         self._show(place, MessageRole.ASSISTANT, calls=(call,))
-        return _CALL
+        return _CALLS[text_name]
 
     def _read_output(self, place: int, item: dict[str, object], output: object) -> Plan:
         if isinstance(output, str):
