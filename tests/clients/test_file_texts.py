@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tramapy.clients.anthropic_messages import MessageBatchesCodec, MessagesCodec
 from tramapy.clients.codec import Codec, WireRequest
 from tramapy.clients.openai_chat import ChatCodec
 from tramapy.clients.openai_responses import ResponsesCodec
@@ -93,3 +94,43 @@ def test_a_file_that_is_too_long_is_told_of(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("tramapy.clients.file_texts._LIMIT_CHARACTERS", 6)
     assert ChatCodec().request(chat("data:,")).unscanned == ()
     assert ChatCodec().request(chat("data:,a%20secret")).unscanned == ("file_data",)
+
+
+def document(kind: str, data: str) -> dict[str, Any]:
+    return {"type": "document", "source": {"type": "base64", "media_type": kind, "data": data}, "title": "t"}
+
+
+def messages(*documents: dict[str, Any]) -> Mapping[str, Any]:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [*documents[1:]]}
+    return {"model": "m", "messages": [{"role": "user", "content": [image, *documents[:1], result]}]}
+
+
+def batch(*documents: dict[str, Any]) -> Mapping[str, Any]:
+    return {"requests": [{"custom_id": "c", "params": messages(*documents)}]}
+
+
+@pytest.mark.parametrize(
+    ("codec", "body"),
+    [(MessagesCodec(), messages), (MessageBatchesCodec(), batch)],
+    ids=["messages", "batch"],
+)
+def test_text_in_a_document_is_inspected_and_written_back(codec: Codec, body: Any) -> None:
+    kinds = ("text/plain", "application/json; charset=utf-8")
+    given = body(*[document(kind, encoded("a secret")) for kind in kinds])
+    request = codec.request(given)
+    assert request.unscanned == ()
+    assert request.rest.count("a secret") == 2
+    assert sent(request, request.rest) is given
+    changed = sent(request, request.rest.replace("secret", "[S]"))
+    assert changed == body(*[document(kind, encoded("a [S]")) for kind in kinds])
+    other = json.dumps(sent(request, request.rest.replace('"title":"t"', '"title":"u"')))
+    assert other == json.dumps(given).replace('"title": "t"', '"title": "u"')
+
+
+def test_a_document_that_is_no_text_is_told_of() -> None:
+    request = MessagesCodec().request(
+        messages(document("application/pdf", "AAAA"), document("text/plain", "YQ=="))
+    )
+    assert request.unscanned == ("document_data",)
+    assert '"a"' in request.rest

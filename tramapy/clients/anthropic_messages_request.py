@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from tramapy.clients.anthropic_messages_conversation import Conversation
 from tramapy.clients.anthropic_messages_plan import BATCH, REQUEST
 from tramapy.clients.codec import WireRequest, merged_text, rest_text
+from tramapy.clients.file_texts import ReadFiles, read_files
 from tramapy.clients.nesting import read_request
 from tramapy.clients.rewriting import are_same, no_place, positions_of
 from tramapy.messages import Message, ToolDefinition
@@ -15,6 +16,8 @@ from tramapy.wire.json_values import mapping_of, mappings_of, text_of
 from tramapy.wire.rest import Plan
 
 __all__ = ["BatchRequest", "MessagesRequest"]
+
+_DOCUMENT: Final = "document_data"
 
 
 class MessagesRequest(WireRequest):
@@ -25,11 +28,17 @@ class MessagesRequest(WireRequest):
     """
 
     _plan: Plan = REQUEST
+    _list: str = "messages"
 
     def __init__(self, body: Mapping[str, object]) -> None:
         self._body = body
         self._owner = object()
+        self._files: ReadFiles | None = None
         read_request(self._read)
+        if _DOCUMENT in self.unscanned and isinstance(body.get(self._list), list):
+            self._files = read_request(lambda: read_files(body, self._list))
+            if self._files.urls and not self._files.has_others:
+                self.unscanned = tuple(reason for reason in self.unscanned if reason != _DOCUMENT)
 
     def _read(self) -> None:
         messages: list[Message] = []
@@ -49,7 +58,7 @@ class MessagesRequest(WireRequest):
         )
 
     def _rest_text(self) -> str:
-        return rest_text(self._body, self._plan)
+        return rest_text(self._body if self._files is None else self._files.body, self._plan)
 
     def _params(self, body: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
         return [body]
@@ -68,7 +77,9 @@ class MessagesRequest(WireRequest):
         is_same = not has_other_rest and are_same(self.messages, messages)
         if not is_same or any(conversation.has_changed_thinking for conversation in self._conversations):
             if rest is not None and has_other_rest:
-                body = cast("Mapping[str, object]", merged_text(body, self._plan, rest))
+                files = self._files
+                merged = merged_text(body if files is None else files.body, self._plan, rest)
+                body = cast("Mapping[str, object]", merged if files is None else files.written(merged))
             body = self._with_params(body, self._written(body, messages))
         return body if model == self.model else self._with_model(body, model)
 
@@ -112,6 +123,7 @@ class BatchRequest(MessagesRequest):
     """
 
     _plan: Plan = BATCH
+    _list: str = "requests"
 
     def _params(self, body: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
         return [mapping_of(item.get("params")) for item in mappings_of(body.get("requests"))]

@@ -11,6 +11,7 @@ from email.message import Message as HeaderMessage
 from typing import Final, NamedTuple, cast
 
 from tramapy.clients.rewriting import with_value_at
+from tramapy.wire.json_values import mapping_of
 from tramapy.wire.rest import SKIP, Plan, is_opaque
 
 __all__ = ["FILE_DATA", "ReadFiles", "file_data_plan", "plain_file_plan", "read_files"]
@@ -28,6 +29,12 @@ _is_text: Final = re.compile(
 
 class _FileText(str):
     """What a file says, in the place of its data URL."""
+
+    __slots__ = ()
+
+
+class _Document(str):
+    """The data URL of what stands in base64 beside its type."""
 
     __slots__ = ()
 
@@ -50,7 +57,9 @@ class ReadFiles(NamedTuple):
         for path, url in self.urls.items():
             text = _value_at(body, path)
             is_same = text == _value_at(self.body, path)
-            body = with_value_at(body, path, url if is_same else _url_with(url, str(text)))
+            written = url if is_same else _url_with(url, str(text))
+            data = written.partition(",")[2] if isinstance(url, _Document) else written
+            body = with_value_at(body, path, data)
         return body
 
 
@@ -75,15 +84,25 @@ def read_files(body: Mapping[str, object], name: str) -> ReadFiles:
         for key, item in items:
             if isinstance(item, (dict, list)):
                 left.append(((*path, key), cast("object", item)))
-            if key != FILE_DATA or not item:
+            url = item if key == FILE_DATA else _document_url(value) if key == "data" else None
+            if not url:
                 continue
-            text = _text_of(item) if isinstance(item, str) else None
+            text = _text_of(url) if isinstance(url, str) else None
             if text is None:
                 has_others = True
             else:
-                urls[*path, key] = cast("str", item)
+                urls[*path, key] = cast("str", url)
                 read = with_value_at(read, (*path, key), text)
     return ReadFiles(cast("Mapping[str, object]", read), urls, has_others)
+
+
+def _document_url(source: object) -> _Document | None:
+    """Return the source of a document as a data URL; None for an image's, and for any other object."""
+    fields = mapping_of(source)
+    kind, data = fields.get("media_type"), fields.get("data")
+    if fields.get("type") != "base64" or not isinstance(kind, str) or not isinstance(data, str):
+        return None
+    return None if kind.startswith("image/") else _Document(f"data:{kind};base64,{data}")
 
 
 def file_data_plan(value: object) -> Plan:
