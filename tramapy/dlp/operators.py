@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
-import hashlib
-import hmac
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tramapy.errors import DlpInspectionError
@@ -19,7 +18,6 @@ __all__ = ["DlpAction", "Operators", "shows_match_error"]
 _log = logging.getLogger("tramapy.dlp")
 _SHOWN_CHARACTERS = 4
 _FEWEST_MASKED = 8
-_HASH_LENGTH = 16
 
 
 class DlpAction(enum.Enum):
@@ -46,10 +44,10 @@ class Operators:
         hash_key: The key for `DlpAction.HASH`.
     """
 
-    __slots__ = ("_hash_key",)
+    __slots__ = ("_keyed_hash",)
 
     def __init__(self, hash_key: bytes | None) -> None:
-        self._hash_key = hash_key
+        self._keyed_hash = None if hash_key is None else _keyed_hash(hash_key)
 
     def replacement(self, rule: DlpRule, matched: str, vault: PlaceholderVault | None, value: str) -> str:
         """Return what to put in the place of a match.
@@ -86,9 +84,14 @@ class Operators:
         _log.info("DLP rule %s found something; its action is to log", rule_id)
 
     def _hashed(self, rule_id: str, matched: str) -> str:
-        assert self._hash_key is not None  # noqa: S101  # the configuration requires one
-        digest = hmac.new(self._hash_key, matched.encode("utf-8", "surrogatepass"), hashlib.sha256)
-        return f"[{rule_id}:{digest.hexdigest()[:_HASH_LENGTH]}]"
+        assert self._keyed_hash is not None  # noqa: S101  # the configuration requires a key
+        return f"[{rule_id}:{self._keyed_hash(matched)}]"
+
+
+def _keyed_hash(key: bytes) -> Callable[[str], str]:
+    from tramapy.dlp.keyed_hash import KeyedHash  # OpenSSL takes longer to load than all else here
+
+    return KeyedHash(key)
 
 
 _OTHER_MARKERS = ("[REDACTED]", "*****")
