@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from tramapy.dlp.claims import Found
 from tramapy.dlp.finders import Re2
 from tramapy.dlp.hints import SHORT_LENGTH, Hints, Stretch
-from tramapy.dlp.pack_rule import Gate, Look, PackRule, Search, WithinGate
+from tramapy.dlp.pack_rule import Gate, Look, PackRule, Search, StartGate, WithinGate
 from tramapy.dlp.view import View
 
 __all__ = ["PackDetector"]
@@ -32,6 +32,7 @@ class PackDetector:
     def __init__(self, rules: Sequence[PackRule], re2: Re2 | None) -> None:
         self.rules: tuple[PackRule, ...] = tuple(rules)
         self._gated = _gated(self.rules)
+        self._started = _started(self.rules)
         looks = [
             (look, _Search(look.search, not rule.is_checked, rank))
             for rank, rule in enumerate(self.rules)
@@ -52,6 +53,11 @@ class PackDetector:
                     for gate, searches in inside:
                         if gate is wider or gate(view):
                             _run(searches, view, found)
+            for find, by_start in self._started:
+                starts = find(view)
+                if starts:
+                    begun = {search.rank: search for start in starts for search in by_start.get(start, ())}
+                    _run(begun.values(), view, found)
         elif len(text) - begin <= SHORT_LENGTH:
             hits = self._hints.hits(text, begin, len(text))
             if hits:
@@ -97,6 +103,8 @@ def _gated(rules: Iterable[PackRule]) -> _Gated:
     by_gate: dict[Gate, dict[Gate, list[_Search]]] = {}
     for rank, rule in enumerate(rules):
         gate = rule.gate
+        if isinstance(gate, StartGate):
+            continue
         wider, narrower = (gate.wider, gate.narrower) if isinstance(gate, WithinGate) else (gate, gate)
         search = _Search(rule.search, not rule.is_checked, rank)
         by_gate.setdefault(wider, {}).setdefault(narrower, []).append(search)
@@ -104,6 +112,20 @@ def _gated(rules: Iterable[PackRule]) -> _Gated:
         (wider, tuple((gate, tuple(searches)) for gate, searches in inside.items()))
         for wider, inside in by_gate.items()
     )
+
+
+_Started: TypeAlias = tuple[tuple[Callable[[View], Collection[str]], Mapping[str, Sequence[_Search]]], ...]
+
+
+def _started(rules: Iterable[PackRule]) -> _Started:
+    """Return searches by what their matches begin with, and these by what finds it."""
+    by_find: dict[Callable[[View], Collection[str]], dict[str, list[_Search]]] = {}
+    for rank, rule in enumerate(rules):
+        if isinstance(rule.gate, StartGate):
+            by_start = by_find.setdefault(rule.gate.find, {})
+            for start in rule.gate.starts:
+                by_start.setdefault(start, []).append(_Search(rule.search, not rule.is_checked, rank))
+    return tuple(by_find.items())
 
 
 def _run(searches: Iterable[_Search], view: View, found: list[Found]) -> None:

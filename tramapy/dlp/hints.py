@@ -56,13 +56,20 @@ class Hints:
         Each goes on over its end into the next one, since what is looked for there may stand over it.
         """
         length = len(text)
+        are_many = False
         for start in range(begin, length, _BLOCK):
             end = min(start + _BLOCK, length)
-            hits = self.hits(text, start, end)
-            if len(hits) > _FEW_HITS:
-                yield from self._pieces(text, start, end)
-            elif hits:
-                yield Stretch(start, min(end + _BESIDE, length), hits)
+            if not are_many:  # else this block is likely to be like the one before it
+                hits = self.hits(text, start, end)
+                are_many = len(hits) > _FEW_HITS
+                if hits and not are_many:
+                    yield Stretch(start, min(end + _BESIDE, length), hits)
+            if are_many:
+                found: set[int] = set()
+                for piece in self._pieces(text, start, end):
+                    found.update(piece.hits)
+                    yield piece
+                are_many = len(found) > _FEW_HITS
 
     def _pieces(self, text: str, begin: int, end: int) -> Iterator[Stretch]:
         for start in range(begin, end, SHORT_LENGTH):

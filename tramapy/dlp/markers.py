@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tramapy.dlp.claims import Found
 from tramapy.dlp.operators import Operators
 from tramapy.dlp.rules import DlpRule
-from tramapy.hooks.dlp import DlpRedaction, DlpResult
+from tramapy.hooks.dlp import DlpRedaction, DlpResult, unchecked_result
 
 __all__ = ["Markers"]
+
+_FEW = 4
+"""So many cuts are likely to be of the same rules as those of another text."""
+_MOST_KNOWN = 1_024
 
 
 class Markers:
@@ -23,8 +29,12 @@ class Markers:
     def __init__(self, rules: Sequence[DlpRule], operators: Operators) -> None:
         self._rules = rules
         self._operators = operators
-        self._replacements = tuple((rule.replacement, rule.replacement.casefold()) for rule in rules)
-        self._single = tuple(DlpRedaction(rule.id, 1) for rule in rules)
+        self._known = functools.lru_cache(maxsize=_MOST_KNOWN)(self._counted)
+        self._replacements = tuple(
+            (rule.replacement, shown, len(shown))
+            for rule in rules
+            for shown in (rule.replacement.casefold(),)
+        )
 
     def put(self, text: str, cuts: Iterable[Found]) -> DlpResult:
         """Return a text with replacements.
@@ -37,29 +47,22 @@ class Markers:
             DlpInspectionError: A replacement would show what it replaces.
         """
         pieces: list[str] = []
-        counts: dict[int, int] = {}
-        replacements = self._replacements
+        ranks: list[int] = []
         done = 0
         for start, minus_end, _, rank in cuts:
-            pieces.append(text[done:start])
-            done = -minus_end
-            replacement, shown = replacements[rank]
+            end = -minus_end
+            replacement, shown, length = self._replacements[rank]
             # Folding never shortens a text, so what is longer than the replacement cannot be inside it.
-            if done - start <= len(shown):
-                matched = text[start:done]
-                if matched.casefold() in shown:
-                    replacement = self._operators.replacement(self._rules[rank], matched, None, matched)
-            pieces.append(replacement)
-            counts[rank] = counts[rank] + 1 if rank in counts else 1
+            if end - start <= length and text[start:end].casefold() in shown:
+                matched = text[start:end]
+                replacement = self._operators.replacement(self._rules[rank], matched, None, matched)
+            pieces += (text[done:start], replacement)
+            done = end
+            ranks.append(rank)
         pieces.append(text[done:])
-        return DlpResult("".join(pieces), self._redactions(counts))
+        redactions = self._counted if len(ranks) > _FEW else self._known
+        return unchecked_result("".join(pieces), redactions(tuple(ranks)))
 
-    def _redactions(self, counts: dict[int, int]) -> tuple[DlpRedaction, ...]:
-        single = self._single
-        ranks = sorted(counts) if len(counts) > 1 else counts
-        return tuple(
-            [
-                single[rank] if counts[rank] == 1 else DlpRedaction(self._rules[rank].id, counts[rank])
-                for rank in ranks
-            ]
-        )
+    def _counted(self, ranks: tuple[int, ...]) -> tuple[DlpRedaction, ...]:
+        counts = Counter(ranks)
+        return tuple(DlpRedaction(self._rules[rank].id, counts[rank]) for rank in sorted(counts))

@@ -88,7 +88,7 @@ class OnePass:
             claims = self.kept(claims, applying, text, 0)
             if not claims:
                 return unchanged(text)
-        cuts = united(claims)
+        cuts = united(claims) if len(claims) > 1 else claims
         if self._markers is not None and not begins_json(text):
             return self._markers.put(text, cuts)
         splicer = Splicer(self.rules, self.operators, context.vault)

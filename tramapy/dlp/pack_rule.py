@@ -20,6 +20,7 @@ __all__ = [
     "Look",
     "PackRule",
     "Search",
+    "StartGate",
     "WithinGate",
     "always",
     "cut_at",
@@ -110,6 +111,23 @@ class WithinGate:
     def __call__(self, view: View) -> bool:
         """Tell whether both let pass."""
         return self.wider(view) and self.narrower(view)
+
+
+@dataclass(frozen=True, slots=True)
+class StartGate:
+    """A gate of one of many rules whose matches begin with literals that are looked for together.
+
+    Args:
+        find: Finds what stands in a view of all literals of all rules.
+        starts: Those that this rule's matches begin with.
+    """
+
+    find: Callable[[View], Collection[str]]
+    starts: frozenset[str]
+
+    def __call__(self, view: View) -> bool:
+        """Tell whether one of them stands there."""
+        return not self.starts.isdisjoint(self.find(view))
 
 
 def one_of(looks: Iterable[Look]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import AnyStr, NamedTuple, TypeVar
 
 __all__ = ["CONTEXT_LENGTH", "LEFT_LENGTH", "DigitRun", "View"]
@@ -177,9 +177,9 @@ class View:
 
         One that begins with a literal is the quickest; whatever a match takes holds no other.
         """
+        if self.part is self.text:
+            return list(pattern.finditer(self.text))
         last, length = self.end, len(self.text)
-        if last == length:
-            return list(pattern.finditer(self.text, self.start))
         near = pattern.finditer(self.text, self.start, min(last + longest, length))
         return [match for match in near if match.start() < last]
 
@@ -187,22 +187,29 @@ class View:
         """Return each place of a literal."""
         return _places(self.text, literal, self.start, self.end)
 
+    def places_of_shapes(self, shapes: Iterable[bytes]) -> Sequence[int]:
+        """Return each place of some shapes, in order for each of them."""
+        shape, start = self.shape, self.start
+        return [start + place for needle in shapes for place in _places(shape, needle, 0, None)]
+
     def places_of_word(self, word: bytes) -> Sequence[int]:
         """Return each place of a word in lower case, whatever the case in the text."""
         known = self._words.get(word)
         if known is None:
-            lower, start = self.lower, self.start
-            # most words are nowhere
-            known = [start + place for place in _places(lower, word)] if lower.rfind(word) >= 0 else ()
+            known = _places(self.lower, word, 0, None)
+            if known and self.start:
+                known = [self.start + place for place in known]
             self._words[word] = known
         return known
 
 
-def _places(text: AnyStr, literal: AnyStr, start: int = 0, end: int | None = None) -> list[int]:
+def _places(text: AnyStr, literal: AnyStr, start: int, end: int | None) -> Sequence[int]:
     """Find a literal from behind: CPython does that in half the time."""
+    place = text.rfind(literal, start, end)
+    if place < 0:  # as nearly always
+        return ()
     found: list[int] = []
     overlap = len(literal) - 1
-    place = text.rfind(literal, start, end)
     while place >= 0:
         found.append(place)
         place = text.rfind(literal, start, place + overlap)

@@ -76,12 +76,13 @@ def _url_keys(view: View) -> Iterator[tuple[int, int]]:
     for mark, pattern in zip(("?", "&"), _URL_KEY_MARKS, strict=True):
         if mark not in view.part:
             continue
-        run = Run(_URL_VALUE, text)
+        run: Run | None = None
         for found in view.matches(pattern, _LONGEST_URL_KEY_NAME):
             match = _URL_KEY_START.match(text, found.start())
             if match is None:
                 continue
             start = match.end()
+            run = run or Run(_URL_VALUE, text)
             run.reach(start)
             if _SHORTEST_URL_KEY <= run.end - start <= _LONGEST_URL_KEY and _is_url_key(
                 match.group()[1:-1].lower(), text[start : run.end]

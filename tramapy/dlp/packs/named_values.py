@@ -100,12 +100,12 @@ class _NamedValues:
             if not places:
                 continue
             run = Run(_BARE, text)
-            marked = Run(_WITH_MARKS, text, _MOST_MARKED, _HEAD_LENGTH)
-            word = Run(_WORD, text, _MOST_MARKED, _LONGEST_NAME)
-            done = last = -1
+            word: Run | None = None
+            done, last = -1, -_CLOSE
             for place in places:
                 # Names of names, on and on, have no value but behind the last ones.
                 if place - last < _CLOSE:
+                    word = word or Run(_WORD, text, _MOST_MARKED, _LONGEST_NAME)
                     word.reach(place)
                     if word.end - place > _LONGEST_NAME:
                         continue
@@ -117,13 +117,13 @@ class _NamedValues:
                     continue
                 match = self._pattern.match(text, place)
                 if match is not None and not is_in_marker(text, place):
-                    cut = self._value(match, run, marked)
+                    cut = self._value(match, run)
                     if cut is not None:
                         found.append(cut)
                         done = max(done, cut.end if match.lastgroup == "u" else -1)
         return found
 
-    def _value(self, match: re.Match[str], run: Run, marked: Run) -> Cut | None:
+    def _value(self, match: re.Match[str], run: Run) -> Cut | None:
         rest: str = match.group("rest")
         if rest and _ENDS_IN_ANOTHER_KIND.match(rest):
             return None
@@ -136,6 +136,7 @@ class _NamedValues:
             run.reach(start)
             behind, end = run.end, run.kept_end
             if run.end - start < _HEAD_LENGTH and text.startswith(_CONTINUED, run.end):
+                run.marked = marked = run.marked or Run(_WITH_MARKS, text, _MOST_MARKED, _HEAD_LENGTH)
                 marked.reach(start)
                 end = _end_with_marks(text, start, run.end, marked.end)
                 behind = max(behind, end)

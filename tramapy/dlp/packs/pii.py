@@ -10,6 +10,7 @@ from tramapy.dlp.pack_rule import (
     Cut,
     Look,
     PackRule,
+    WithinGate,
     has_context,
     holds,
     holds_numbers,
@@ -145,6 +146,13 @@ def _bare_ssns(view: View) -> list[tuple[int, int]]:
     return [match.span() for match in view.once(_bare_numbers) if is_ssn(match.group())]
 
 
+def _holds_nine(view: View) -> bool:
+    return bool(view.digit_groups.before_two) or any(length == _NINE for _, length in view.digit_runs)
+
+
+_holds_ssn = WithinGate(holds_numbers, _holds_nine)
+
+
 def _ssns(view: View) -> list[tuple[int, int]]:
     return _formed_ssns(view) + _bare_ssns(view)
 
@@ -239,26 +247,28 @@ def _with_extension(match: re.Match[str]) -> Cut:
     return Cut(start, end if extension is None else extension.end())
 
 
-def _national_phones(view: View) -> Iterator[tuple[int, int]]:
+def _national_phones(view: View) -> list[Cut]:
     text = view.text
+    found: list[Cut] = []
     for match in view.matches(_NATIONAL, _LONGEST_NUMBER):
         place = match.start()
         international = _INTERNATIONAL.match(text, place) if text.startswith("00", place) else None
         if international is not None and _has_digits(
             international.group(), _FEWEST_DIGITS + 2, _MOST_DIGITS + 2
         ):
-            yield _with_extension(international)
+            found.append(_with_extension(international))
             continue
         start = place - (text[max(place - 1, 0) : place] == "(")
         if _has_digits(match.group(), _FEWEST_NATIONAL_DIGITS, _MOST_DIGITS) and _is_called_phone(
             text, start
         ):
-            yield Cut(start, _with_extension(match).end)
-    for run in view.digit_runs:
-        if run.length == _TEN and _is_called_phone(text, run.start):
-            bare = _BARE_NANP.match(text, run.start)
+            found.append(Cut(start, _with_extension(match).end))
+    for place, length in view.digit_runs:
+        if length == _TEN and _is_called_phone(text, place):
+            bare = _BARE_NANP.match(text, place)
             if bare is not None:
-                yield bare.span()
+                found.append(Cut(*bare.span()))
+    return found
 
 
 def _is_called_phone(text: str, start: int) -> bool:
@@ -283,11 +293,13 @@ def _nanp_phones(view: View) -> list[Cut]:
     return found
 
 
-def _phones(view: View) -> Iterator[tuple[int, int]]:
+def _phones(view: View) -> list[Cut]:
+    found = _national_phones(view)
+    if view.digit_groups.before_four:
+        found += _nanp_phones(view)
     if "+" in view.part:
-        yield from _e164_phones(view)
-    yield from _nanp_phones(view)
-    yield from _national_phones(view)
+        found += _e164_phones(view)
+    return found
 
 
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -330,12 +342,13 @@ def _is_version(text: str, start: int) -> bool:
 _IPV6 = re.compile(
     r"(?<![0-9A-Za-z_:.])(?:[0-9A-Fa-f]{1,4}:|::)[0-9A-Fa-f:]{1,38}(?:(?<=:)[0-9]{1,3}(?:\.[0-9]{1,3}){3})?(?![0-9A-Za-z_:])(?!\.[0-9])"
 )
-_HEX = frozenset("0123456789abcdefABCDEF")
+_HEX = "0123456789abcdefABCDEF"
 _FEWEST_HEX_DIGITS = 5
 _ANY_DIGIT = re.compile(r"[0-9]")
 _FOUR_OCTETS = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 _GROUPS = 8
 _LONGEST_GROUP = 4
+_GROUP_LENGTHS = frozenset(range(1, _LONGEST_GROUP + 1))
 
 
 # The literal in front lets the standard library skip to it.
@@ -353,12 +366,10 @@ def _ipv6s(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     done = -1
     for colon in view.once(_colons):
-        start = colon
-        if start < done:
+        if colon < done:
             continue
-        while start > 0 and colon - start < 4 and text[start - 1] in _HEX:
-            start -= 1
-        match = _IPV6.match(text, start)
+        group = text[max(colon - _LONGEST_GROUP, 0) : colon]
+        match = _IPV6.match(text, colon - len(group) + len(group.rstrip(_HEX)))
         if match is None:
             continue
         done = match.end()
@@ -383,13 +394,9 @@ def _is_ipv6(text: str) -> bool:
     head, gap, tail = text.partition("::")
     groups = head.split(":") if head else []
     if not gap:
-        return len(groups) == _GROUPS and all(map(_is_group, groups))
+        return len(groups) == _GROUPS and _GROUP_LENGTHS.issuperset(map(len, groups))
     groups += tail.split(":") if tail else []
-    return len(groups) < _GROUPS and all(map(_is_group, groups))
-
-
-def _is_group(text: str) -> bool:
-    return 1 <= len(text) <= _LONGEST_GROUP
+    return len(groups) < _GROUPS and _GROUP_LENGTHS.issuperset(map(len, groups))
 
 
 _MAC = re.compile(
@@ -486,7 +493,7 @@ RULES = (
         pattern=_SSN.pattern,
         replacement="[REDACTED:us_ssn]",
         search=_ssns,
-        gate=holds_numbers,
+        gate=_holds_ssn,
         hint=one_of(_SSN_LOOKS),
         looks=_SSN_LOOKS,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
@@ -498,7 +505,7 @@ RULES = (
         pattern=_SSN.pattern,
         replacement="[REDACTED:us_itin]",
         search=_itins,
-        gate=holds_numbers,
+        gate=_holds_ssn,
         hint=one_of(_ITIN_LOOKS),
         looks=_ITIN_LOOKS,
         held=r"[0-9]{3}(?:-\n?|[ \n])[0-9]{2}(?:-\n?|[ \n])[0-9]{4}|[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",

@@ -20,7 +20,17 @@ class Run:
         ahead: Of a value that was read in part, so many characters behind a place are known.
     """
 
-    __slots__ = ("_ahead", "_most", "_pattern", "_text", "_whole_end", "dull_end", "end", "kept_end")
+    __slots__ = (
+        "_ahead",
+        "_most",
+        "_pattern",
+        "_text",
+        "_whole_end",
+        "dull_end",
+        "end",
+        "kept_end",
+        "marked",
+    )
 
     def __init__(self, pattern: re.Pattern[str], text: str, most: int | None = None, ahead: int = 0) -> None:
         self._pattern = pattern
@@ -34,6 +44,8 @@ class Run:
         """Its end without the marks that end a sentence."""
         self.dull_end: int = -1
         """The end of the last one that was found to hold neither a digit nor a capital: no part of it is a secret."""
+        self.marked: Run | None = None
+        """The same value with marks that this one ends at, where somebody asked for it."""
 
     def reach(self, start: int) -> None:
         """Read the value that a place is in."""

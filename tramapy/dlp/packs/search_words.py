@@ -24,8 +24,10 @@ _WORDS = (
 
 def _words_here(view: View) -> list[bytes]:
     """Return which of all words stand somewhere, whatever their case; looked for from behind, as in `View`."""
-    lower = view.lower
-    return [word for word in _WORDS if lower.rfind(word) >= 0]
+    places = list(map(view.lower.rfind, _WORDS))
+    if max(places) < 0:  # as in most texts
+        return []
+    return [word for word, place in zip(_WORDS, places, strict=True) if place >= 0]
 
 
 def _holds_any(view: View) -> bool:

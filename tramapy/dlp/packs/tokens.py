@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tramapy.dlp.checks import is_mixed, is_token
-from tramapy.dlp.pack_rule import ANY_CASE, Check, Look, PackRule, Search, cut_at, holds, literals, words
+from tramapy.dlp.pack_rule import (
+    ANY_CASE,
+    Check,
+    Look,
+    PackRule,
+    Search,
+    StartGate,
+    cut_at,
+    holds,
+    literals,
+    words,
+)
 from tramapy.dlp.packs.named_values import held_name
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -30,8 +41,8 @@ _LONGEST_START = 16
 _MANY = 3
 
 
-def _holds_token(view: View) -> bool:
-    return bool(view.tokens(_STARTS))
+def _starts_in(view: View) -> Mapping[str, Sequence[int]]:
+    return view.tokens(_STARTS)
 
 
 class _Token(NamedTuple):
@@ -62,12 +73,10 @@ def _tokens(starts: tuple[str, ...], token: _Token) -> Search:
     listed = frozenset(starts)
 
     def search(view: View) -> Sequence[tuple[int, int]]:
-        tokens = view.tokens(_STARTS)
-        if listed.isdisjoint(tokens):
-            return ()
         found: list[tuple[int, int]] = []
-        for start in listed.intersection(tokens):
-            found += token.cuts(view.text, tokens[start])
+        for start, places in view.tokens(_STARTS).items():
+            if start in listed:
+                found += token.cuts(view.text, places)
         return found
 
     return search
@@ -138,7 +147,7 @@ def _token(
         pattern=pattern,
         replacement=f"[REDACTED:{rule_id}]",
         search=_tokens(starts, token),
-        gate=_holds_token,
+        gate=StartGate(_starts_in, frozenset(starts)),
         hint=prefix,
         held=held or f"(?:{prefix}){tail}{{8,}}",
         body=re.compile(body or f"{tail}*") if is_open else None,
@@ -274,7 +283,7 @@ RULES = (
         pattern=_REFRESH.pattern,
         replacement="[REDACTED:google_refresh_token]",
         search=_refresh_tokens,
-        gate=_holds_token,
+        gate=StartGate(_starts_in, frozenset("0")),
         hint="1//0",
         held=r"1//0[0-9A-Za-z_\-]+",
     ),
