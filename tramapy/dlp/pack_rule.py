@@ -197,11 +197,13 @@ def words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None =
 
 def is_in_marker(text: str, place: int) -> bool:
     """Tell whether a place is inside of a marker that was put in the place of a match: its words name nothing."""
-    return _MARKER_START.search(text, max(place - _LONGEST_MARKER, 0), place) is not None
+    start = text.rfind(_MARKER_START, max(place - _LONGEST_MARKER, 0), place)
+    return start >= 0 and _IN_MARKER.fullmatch(text, start, place) is not None
 
 
 _LONGEST_MARKER = 48
-_MARKER_START = re.compile(r"\[REDACTED:[a-z0-9_]*\Z")
+_MARKER_START = "[REDACTED:"
+_IN_MARKER = re.compile(r"\[REDACTED:[a-z0-9_]*")
 
 
 def has_context(text: str, start: int, listed: re.Pattern[str]) -> bool:

@@ -107,19 +107,19 @@ _IBANS_HINT = "|".join(
     rf"(?i:{countries})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{{length - len('GB82')}}}"
     for length, countries in _BY_LENGTH.items()
 )
-_IBAN_START = re.compile(rb"0(?<=aa0)0")
+_IBAN_START = b"aa00"
+# From the digits, which are rarer than letters: a fifth less time than to look for the shape where it is not.
+_START_DIGITS = re.compile(rb"0(?<=aa0)0")
 
 
 def _holds_iban_start(view: View) -> bool:
-    return _IBAN_START.search(view.shape) is not None
+    return _START_DIGITS.search(view.shape) is not None
 
 
 def _ibans(view: View) -> list[tuple[int, int]]:
     text = view.text
-    before = view.start - len("GB")
     found: list[tuple[int, int]] = []
-    for start in _IBAN_START.finditer(view.shape):
-        place = before + start.start()
+    for place in view.places_of_shapes((_IBAN_START,)):
         wanted = IBAN_LENGTHS.get(text[place : place + 2].upper())
         if wanted is not None:
             found += _iban(text, place, wanted)
