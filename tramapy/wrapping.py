@@ -154,7 +154,7 @@ def _routes(sdk: SdkClient, assembly: Assembly, bound: dict[str, BoundProvider])
 def _check_alike(sdk: SdkClient, other: SdkClient, where: str) -> None:
     if other.vendor != sdk.vendor or other.is_async != sdk.is_async:
         raise ConfigurationError(
-            f"{where} is a {other.name}; a fallback of {sdk.name} is of the same SDK, and "
+            f"{where} is of type {other.name}; a fallback of {sdk.name} is of the same SDK, and "
             f"{'async' if sdk.is_async else 'sync'}, too. For other vendors use Tramapy with providers"
         )
 

@@ -241,7 +241,7 @@ def test_a_call_that_cannot_be_read_has_no_fallback(world: World) -> None:
         ({"fallbacks": {"m": [1]}}, "takes a sequence of Fallback"),
         ({"fallbacks": {"m": [Fallback(None)]}}, r"fallbacks\['m'\]\[0\] takes a client"),
         ({"fallbacks": {"m": [Fallback(offline(), provider_id="openai")]}}, "which another client has"),
-        ({"fallbacks": {"m": [Fallback(offline(openai.AsyncOpenAI))]}}, "is a AsyncOpenAI"),
+        ({"fallbacks": {"m": [Fallback(offline(openai.AsyncOpenAI))]}}, "is of type AsyncOpenAI"),
         ({"fallbacks": {"m": [Fallback(offline(anthropic.Anthropic))]}}, "is of the same SDK"),
         ({"provider_id": " "}, "provider_id is blank"),
         ({"limit_bytes": True}, "limit_bytes is"),

@@ -159,6 +159,15 @@ def test_packs_and_rules_can_be_chosen() -> None:
     )
 
 
+def test_a_backend_that_is_not_installed_is_refused_in_the_words_of_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(command, "load_re2", lambda: None)
+    outcome = run_on(TEXT.encode(), "--backend", "re2")
+    assert outcome.exit_code == 2
+    assert "--backend re2 needs google-re2; install tramapy[re2], or leave --backend out" in outcome.errors
+
+
 def test_the_summary_goes_to_the_standard_error() -> None:
     outcome = run_on(TEXT.encode(), "--summary")
     assert outcome.output == SANITIZED

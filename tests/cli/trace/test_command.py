@@ -120,7 +120,7 @@ def test_bad_lines_are_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     dumped(path)
     outcome = run("trace", str(path))
     assert outcome.exit_code == 1
-    assert outcome.errors == "Line 1 is no event: it is no JSON. 3 more are none either.\n"
+    assert outcome.errors == "Line 1 is no event: it is no JSON. 3 other lines are none either.\n"
     assert "c-1 asks for gpt-4o" in outcome.output
 
 

@@ -22,6 +22,7 @@ from tramapy.cli.redact.records import parse_field
 from tramapy.cli.redact.redaction import FileReport, RedactSettings
 from tramapy.cli.redact.showing import progress, summary
 from tramapy.dlp import RuleBasedDlpConfiguration, RulePack, load_rule_file
+from tramapy.dlp.finders import load_re2
 from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import ALL, encoded
 from tramapy.dlp.portable import PortableRules
@@ -137,6 +138,8 @@ def redact(
 
 
 def _portable(rules: Path | None, packs: list[str], disabled: list[str], backend: _Backend) -> PortableRules:
+    if backend is _Backend.RE2 and load_re2() is None:
+        raise InputError("--backend re2 needs google-re2; install tramapy[re2], or leave --backend out")
     default = RuleBasedDlpConfiguration((), None, packs=ALL)
     configuration = default if rules is None else load_rule_file(rules)
     if packs:

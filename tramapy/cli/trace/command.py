@@ -178,7 +178,8 @@ class _Lines:
         if self._first is not None:
             which = f"Line {self._first.number} is no event: {cleaned(self._first.reason)}."
             more = self.bad_count - 1
-            _complain(f"{which} {more:,} more are none either." if more else which)
+            others = "1 other line is" if more == 1 else f"{more:,} other lines are"
+            _complain(f"{which} {others} none either." if more else which)
 
 
 def _trace_live(address: str | None, choice: _Choice, *, is_remote_allowed: bool) -> None:
