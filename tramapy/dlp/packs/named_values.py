@@ -68,6 +68,7 @@ _NAMED = {
 }
 _ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
 _SHORT_NAME = re.compile(r"pass(?![a-z])", re.IGNORECASE)
+"""Also a verb, a ticket and a mark."""
 _SHORTEST_OF_SHORT_NAME = 6
 _WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
 _HEAD_LENGTH = 257
@@ -99,7 +100,7 @@ class _NamedValues:
             places = view.places_of_word(name)
             if not places:
                 continue
-            run = Run(_BARE, text)
+            run = Run(_BARE, text, tells_dull=not self._is_password)
             word: Run | None = None
             done, last = -1, -_CLOSE
             for place in places:
@@ -143,23 +144,20 @@ class _NamedValues:
         value = text[start : min(end, start + _HEAD_LENGTH)]
         if quoted is None and end > run.end:  # no call
             value = value.translate(_WITHOUT_BRACKETS)
-        if not value or not (self._is_password_of(match, value) if self._is_password else is_secret(value)):
+        if not value or not (is_password(value) if self._is_password else is_secret(value)):
             return None
-        if match.group("sep") is not None:
-            if self._is_password and not _is_word(match, value, quoted):
+        is_short = self._is_password and _SHORT_NAME.match(text, match.start()) is not None
+        if is_short and (len(value) < _SHORTEST_OF_SHORT_NAME or not is_mixed(value)):
+            return None
+        separator = match.group("sep")
+        if separator is not None:
+            if self._is_password and not _is_word(separator, value, quoted, is_short=is_short):
                 return None
         elif end - start < _HEAD_LENGTH and not is_joined(
             match, value, behind, quoted, is_password=self._is_password
         ):
             return None
         return Cut(start, end)
-
-    def _is_password_of(self, match: re.Match[str], value: str) -> bool:
-        if not is_password(value):
-            return False
-        if _SHORT_NAME.match(match.string, match.start()):  # also a verb, a ticket and a mark
-            return len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
-        return True
 
 
 def _end_with_marks(text: str, start: int, mark_at: int, last: int) -> int:
@@ -184,10 +182,9 @@ def _is_open(text: str, value: str, end: int) -> bool:
     return _LINE_ENDS.match(text, end) is not None and _OPENED.match(value) is not None and is_mixed(value)
 
 
-def _is_word(match: re.Match[str], value: str, quoted: str | None) -> bool:
+def _is_word(separator: str, value: str, quoted: str | None, *, is_short: bool) -> bool:
     """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
-    separator: str = match.group("sep")
-    if _SHORT_NAME.match(match.string, match.start()):
+    if is_short:
         return not separator[0].isspace()
     is_prose = "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
     return not (is_prose and _WORDS_ONLY.match(value))

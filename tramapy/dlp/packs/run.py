@@ -18,12 +18,14 @@ class Run:
         text: The folded text.
         most: How many characters that are at most; None where there is no such number.
         ahead: Of a value that was read in part, so many characters behind a place are known.
+        tells_dull: Whether `dull_end` is asked for.
     """
 
     __slots__ = (
         "_ahead",
         "_most",
         "_pattern",
+        "_tells_dull",
         "_text",
         "_whole_end",
         "dull_end",
@@ -32,7 +34,16 @@ class Run:
         "marked",
     )
 
-    def __init__(self, pattern: re.Pattern[str], text: str, most: int | None = None, ahead: int = 0) -> None:
+    def __init__(
+        self,
+        pattern: re.Pattern[str],
+        text: str,
+        most: int | None = None,
+        ahead: int = 0,
+        *,
+        tells_dull: bool = False,
+    ) -> None:
+        self._tells_dull = tells_dull
         self._pattern = pattern
         self._text = text
         self._most = most
@@ -55,5 +66,5 @@ class Run:
             is_part = self.end - start == self._most
             self._whole_end = self.end - self._ahead if is_part else self.end
             self.kept_end = start + len(self._text[start : self.end].rstrip(_ENDS))
-            if _LIVELY.search(self._text, start, self.end) is None:
+            if self._tells_dull and _LIVELY.search(self._text, start, self.end) is None:
                 self.dull_end = self.end
