@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import ipaddress
 import json
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from tests.dlp.contexts import BACKENDS, counts, inspect, streamed
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.dialect import parse
+from tramapy.dlp.folding import fold
 from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.packs import ALL, encoded, pii
@@ -291,6 +293,18 @@ def test_every_rule_says_what_it_is(rule) -> None:
     assert repr(rule) == f"PackRule(id={rule.id!r})"
     parse(rule.held)
     rule.hint.encode("ascii")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_finds_the_same_in_parts_where_its_hints_stand(rule) -> None:
+    for text in TAKEN.get(rule.id, []):
+        folded = fold(text).text
+        view = View(folded, 0, len(folded))
+        found = set(rule.search(view))
+        assert not found or rule.gate(view)
+        in_bytes = folded.encode("latin-1", "replace").decode("latin-1")
+        looks = [look for look in rule.looks if re.search(look.hint, in_bytes)]
+        assert not rule.looks or {cut for look in looks for cut in look.search(view)} == found
 
 
 def test_ids_are_unique() -> None:
