@@ -169,16 +169,18 @@ class DlpResult:
             # an exact str: a subclass decides for itself what it equals, and equality decides what is released
             sanitized_text = exact_text(sanitized_text)
         _set_text(self, sanitized_text)
-        if type(redactions) is not tuple:
-            redactions = (
-                tuple(redactions)
-                if isinstance(redactions, tuple | list)
-                else listed("DlpResult.redactions", redactions, "give DlpRedaction values")
-            )
-        for redaction in redactions:
+        if redactions == ():
+            _set_redactions(self, ())
+            return
+        found = (
+            tuple(redactions)
+            if isinstance(redactions, tuple | list)
+            else listed("DlpResult.redactions", redactions, "give DlpRedaction values")
+        )
+        for redaction in found:
             if not isinstance(redaction, DlpRedaction):
                 raise TypeError(f"DlpResult.redactions takes DlpRedaction, not {type(redaction).__name__}")
-        _set_redactions(self, redactions)
+        _set_redactions(self, found)
 
     @property
     def has_redactions(self) -> bool:
