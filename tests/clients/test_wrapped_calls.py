@@ -495,3 +495,23 @@ def test_an_error_in_a_stream_that_is_no_json_any_more_is_still_one(any_world: W
             await items_of(await go(use.create(stream=True)))
 
     any_world.use([MidStreamError(answer="one", after_events=0)], step, dlp=dlp)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"message":"busy"}',
+        '{"type":"overloaded_error","message":"busy"}',
+        '{"error":{"message":"busy"}}',
+        "[1]",
+    ],
+)
+def test_an_error_that_its_event_s_name_tells_alone_is_the_vendor_s_own(any_world: World, data: str) -> None:
+    async def step(use: Use) -> None:
+        with pytest.raises(any_world.sdk.APIError):
+            await items_of(await go(use.create(stream=True)))
+
+    body = RawBody(
+        body=f"event: error\ndata: {data}\n\n".encode(), headers={"content-type": "text/event-stream"}
+    )
+    any_world.use([body], step)

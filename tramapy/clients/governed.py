@@ -39,7 +39,7 @@ from tramapy.engine.stream import EngineStream
 from tramapy.errors import ConfigurationError
 from tramapy.runtime import detached, run_sync
 from tramapy.wire.http_library import AsyncHttpClient, HttpClient, HttpLibrary
-from tramapy.wire.json_values import mapping_of, parse, text_of
+from tramapy.wire.json_values import mapping_of, parse
 from tramapy.wire.sse import sse_frame
 
 __all__ = ["AsyncGovernor", "Governor", "GovernorSettings", "agoverned_client", "governed_client"]
@@ -47,6 +47,9 @@ __all__ = ["AsyncGovernor", "Governor", "GovernorSettings", "agoverned_client", 
 _logger: Final = logging.getLogger("tramapy.clients")
 
 _RETRY_HEADER: Final = "x-stainless-retry-count"
+
+# the types of events that an SDK knows as errors
+_ERROR_EVENTS: Final = ("error", "response.failed")
 
 _NO_HEAD: Final = Head(status=200, headers=[], content_type="", is_encoded=False, extensions={}, history=[])
 
@@ -529,7 +532,9 @@ def _error_frame(error: NativeRejectionError) -> bytes:
         json.loads(body) if _is_json(body) else {"error": {"message": body, "type": "error"}, "type": "error"}
     )
     fields = mapping_of(value)
-    name = text_of(fields.get("type")) or ""
-    if not name.replace("_", "").replace(".", "").isalnum():
-        name = ""
+    kind = fields.get("type")
+    if not fields.get("error") and kind not in _ERROR_EVENTS:
+        # told by the event's name alone: an SDK would take it for a piece of the answer, or pass over it
+        value = {"type": "error", "error": value}
+    name = kind if isinstance(kind, str) and kind in _ERROR_EVENTS else "error"
     return sse_frame(name, json_bytes(value))
