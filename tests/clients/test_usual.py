@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from tramapy.clients.anthropic_messages_plan import ANSWER
-from tramapy.clients.anthropic_messages_usual import is_usual_answer
+from tramapy.clients import anthropic_messages_answer, openai_chat_answer
 from tramapy.clients.openai_chat_answer import ChatAnswer
 from tramapy.clients.openai_chat_stream import CHAT_STREAM
 from tramapy.clients.openai_choice_events import is_usual_choice, is_usual_head
-from tramapy.wire.rest import Plan, rest_of
+from tramapy.clients.usual_answer import UsualAnswer
+from tramapy.wire.rest import rest_of
 
 MESSAGE: dict[str, Any] = {
     "id": "msg_1",
@@ -48,8 +48,32 @@ CHUNK: dict[str, Any] = {
     "usage": {"prompt_tokens": 1, "details": {"cached_tokens": 0}},
     "obfuscation": "xK",
 }
+COMPLETION: dict[str, Any] = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1700000000,
+    "model": "m-1",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "x", "refusal": None, "annotations": []},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ],
+    "usage": {
+        "prompt_tokens": 3,
+        "completion_tokens": 5,
+        "total_tokens": 8,
+        "prompt_tokens_details": {"cached_tokens": 1},
+        "completion_tokens_details": {"reasoning_tokens": 2, "audio_tokens": None},
+    },
+    "service_tier": "default",
+    "system_fingerprint": None,
+}
 ODD: tuple[object, ...] = (
     "a secret",
+    "a:word",
     "",
     None,
     True,
@@ -88,19 +112,59 @@ def _changed(value: Any) -> Iterator[Any]:
                 yield [*value[:position], item, *value[position + 1 :]]
 
 
-@pytest.mark.parametrize(
-    ("usual", "is_usual", "plan"),
-    [(MESSAGE, is_usual_answer, ANSWER), (CHUNK, _is_usual_chunk, CHAT_STREAM.plan)],
-    ids=["message", "chunk"],
-)
-def test_usual_answer_has_no_rest(
-    usual: dict[str, Any], is_usual: Callable[[Mapping[str, Any]], bool], plan: Plan
-) -> None:
-    assert is_usual(usual)
-    others: list[dict[str, Any]] = [value for value in _changed(usual) if isinstance(value, dict)]
-    found = [value for value in others if all_objects(value) and is_usual(value)]
+def test_usual_chunk_has_no_rest() -> None:
+    assert _is_usual_chunk(CHUNK)
+    others: list[dict[str, Any]] = [value for value in _changed(CHUNK) if isinstance(value, dict)]
+    found = [value for value in others if all_objects(value) and _is_usual_chunk(value)]
     assert len(found) > 20
-    assert [value for value in found if rest_of(value, plan) is not None] == []
+    assert [value for value in found if rest_of(value, CHAT_STREAM.plan) is not None] == []
+
+
+Codec = tuple[dict[str, Any], Any, Callable[[Any], UsualAnswer | None], Callable[[Any], Any], tuple[str, ...]]
+
+ANSWERS: dict[str, Codec] = {
+    "completion": (
+        COMPLETION,
+        openai_chat_answer,
+        openai_chat_answer.usual_answer,
+        openai_chat_answer.ChatAnswer,
+        ("prompt_tokens", "completion_tokens"),
+    ),
+    "message": (
+        MESSAGE,
+        anthropic_messages_answer,
+        anthropic_messages_answer.usual_answer,
+        anthropic_messages_answer.MessagesAnswer,
+        ("input_tokens", "cache_read_input_tokens"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_usual_answer_is_read_as_any_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, module, quick, read, counts = ANSWERS[name]
+    assert quick(usual) is not None
+    monkeypatch.setattr(module, "usual_answer", lambda _: None)
+    found = 0
+    for value in _changed(usual):
+        seen = quick(value) if isinstance(value, dict) else None
+        if seen is not None:
+            found += 1
+            answer = read(value)
+            assert (answer.responses, answer.texts, answer.unscanned) == ((seen.response,), (), ())
+            assert seen.colon_count == _colon_count(value) - seen.response.content.count(":")
+    assert found > 20
+    for count in counts:
+        for number in (2**63, -1):
+            assert quick({**usual, "usage": {**usual["usage"], count: number}}) is None
+
+
+def _colon_count(value: Any) -> int:
+    if isinstance(value, list):
+        return sum(map(_colon_count, cast("list[object]", value)))
+    if isinstance(value, dict):
+        return len(value) + sum(map(_colon_count, value.values()))
+    return value.count(":") if isinstance(value, str) else 0
 
 
 def all_objects(value: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from tramapy.clients.anthropic_messages_blocks import (
     joined_fields,
 )
 from tramapy.clients.anthropic_messages_plan import ANSWER, SERVER_CALLS, is_call
-from tramapy.clients.anthropic_messages_usual import is_usual_answer
+from tramapy.clients.anthropic_messages_usual import usual_answer
 from tramapy.clients.codec import WireAnswer, dumps, merged_text, rest_text
 from tramapy.clients.message_drafts import text_response
 from tramapy.clients.nesting import read_answer
@@ -46,14 +46,28 @@ class MessagesAnswer(WireAnswer):
         ProviderError: It cannot be understood.
     """
 
+    unscanned: tuple[str, ...] = ()
+
+    texts: tuple[NativeText, ...] = ()
+
+    names: tuple[str, ...] = ()
+
+    # the positions of blocks
+    _thoughts: Sequence[int] = ()
+    _calls: Sequence[int] = ()
+
+    _has_rest: bool = False
+
     def __init__(self, body: object) -> None:
-        refuse_errors(body)
         self._body = mapping_of(body)
-        self._texts: list[int] = []
-        self._thoughts: list[int] = []
-        self._calls: list[int] = []
-        self.names: tuple[str, ...] = ()
-        read_answer(self._read)
+        usual = self.usual = usual_answer(self._body)
+        if usual is None:
+            refuse_errors(body)
+            read_answer(self._read)
+            return
+        self.responses: tuple[ModelResponse, ...] = (usual.response,)
+        self._blocks = cast("list[object]", self._body["content"])
+        self._texts: Sequence[int] = range(len(self._blocks))
 
     @property
     def body(self) -> object:
@@ -67,11 +81,27 @@ class MessagesAnswer(WireAnswer):
             raise invalid_answer("has no list of content blocks")
         self._blocks = cast("list[object]", content)
         unscanned: set[str] = set()
+        text_positions: list[int] = []
+        thought_positions: list[int] = []
+        call_positions: list[int] = []
         for position, item in enumerate(self._blocks):
-            self._read_block(position, mapping_of(item), unscanned)
+            block = mapping_of(item)
+            kind = _kind_of(block)
+            if kind == "text":
+                text_positions.append(position)
+            elif kind == "thinking":
+                thought_positions.append(position)
+            elif kind == "tool_use":
+                call_positions.append(position)
+            else:
+                name = block.get("name")
+                if isinstance(name, str) and kind in SERVER_CALLS:
+                    self.names = (*self.names, name)
+                add_unscanned(block, unscanned)
+        self._texts, self._thoughts, self._calls = text_positions, thought_positions, call_positions
         texts = [self._text(position, "text") for position in self._texts]
         thoughts = [self._text(position, "thinking") for position in self._thoughts]
-        self.unscanned: tuple[str, ...] = tuple(sorted(unscanned))
+        self.unscanned = tuple(sorted(unscanned))
         response = text_response(
             "".join(texts),
             refusal=refusal_of(body.get("stop_details")),
@@ -84,35 +114,13 @@ class MessagesAnswer(WireAnswer):
         if self._calls:
             calls = tuple([call_of(mapping_of(self._blocks[position])) for position in self._calls])
             response = response.replace(tool_calls=calls)
-        self.responses: tuple[ModelResponse, ...] = (response,)
+        self.responses = (response,)
         location = DlpContentLocation.MODEL_RESPONSE_REASONING
-        self.texts: tuple[NativeText, ...] = tuple(
-            [NativeText(thought, location) for thought in thoughts[1:]]
-        )
-        rest = "" if is_usual_answer(body) else rest_text(body, ANSWER)
+        self.texts = tuple([NativeText(thought, location) for thought in thoughts[1:]])
+        rest = rest_text(body, ANSWER)
         self._has_rest = bool(rest)
         if rest:
             self.texts += (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),)
-
-    def _read_block(self, position: int, block: Block, unscanned: set[str]) -> None:
-        kind = block.get("type")
-        if kind == "text":
-            if not isinstance(block.get("text"), str):
-                raise invalid_answer(_NO_TEXT)
-            self._texts.append(position)
-        elif kind == "thinking":
-            if not isinstance(block.get("thinking"), str):
-                raise invalid_answer(_NO_THINKING)
-            self._thoughts.append(position)
-        elif kind == "tool_use":
-            if not is_call(block):
-                raise invalid_answer(_NO_CALL)
-            self._calls.append(position)
-        else:
-            name = block.get("name")
-            if isinstance(name, str) and kind in SERVER_CALLS:
-                self.names = (*self.names, name)
-            add_unscanned(block, unscanned)
 
     def _text(self, position: int, name: str) -> str:
         return cast("str", mapping_of(self._blocks[position])[name])
@@ -217,6 +225,22 @@ class OtherAnswer(WireAnswer):
         if [*texts] == [text.text for text in self.texts]:
             return self
         return OtherAnswer(merged_text(self._body, self._plan, texts[0]), self._plan)
+
+
+def _kind_of(block: Block) -> object:
+    """Return a block's type, where it has what the type says.
+
+    Raises:
+        ProviderError: It has not.
+    """
+    kind = block.get("type")
+    if kind == "text" and not isinstance(block.get("text"), str):
+        raise invalid_answer(_NO_TEXT)
+    if kind == "thinking" and not isinstance(block.get("thinking"), str):
+        raise invalid_answer(_NO_THINKING)
+    if kind == "tool_use" and not is_call(block):
+        raise invalid_answer(_NO_CALL)
+    return kind
 
 
 def refuse_errors(body: object) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 from tramapy.clients.nesting import read_request
+from tramapy.clients.usual_answer import UsualAnswer
 from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, NativePiece, NativeRequest
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
@@ -74,6 +75,9 @@ class WireRequest(NativeRequest):
 
 class WireAnswer(NativeAnswer):
     """An answer that is JSON."""
+
+    usual: UsualAnswer | None = None
+    """What it is, where it is a usual one."""
 
     @property
     @abc.abstractmethod

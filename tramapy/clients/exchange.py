@@ -16,13 +16,14 @@ from tramapy.bounded import (
     read_error_preview,
 )
 from tramapy.clients.codec import StreamDecoder, WireAnswer, json_bytes
-from tramapy.clients.http_call import JSON_TYPE, HttpCall, PassedAnswer, is_empty
+from tramapy.clients.http_call import JSON_TYPE, HttpCall, PassedAnswer, Untouched, is_empty
 from tramapy.clients.http_messages import (
     Head,
     HttpRequest,
     HttpResponse,
     aframe_stream,
     frame_stream,
+    is_answer_to,
     request_with,
     streamed_response,
 )
@@ -160,7 +161,7 @@ class _BaseExchange:
             counts_on_breaker=error.counts_on_breaker,
         )
 
-    def _answer(self, call: HttpCall, head: Head, data: bytes) -> WireAnswer:
+    def _answer(self, call: HttpCall, response: HttpResponse, head: Head, data: bytes) -> WireAnswer:
         """Read a whole answer."""
         codec = call.surface.codec
         if _is_known(call) or is_json(head.content_type):
@@ -178,6 +179,16 @@ class _BaseExchange:
                 answer = OtherAnswer(data, head.content_type) if value is None else codec.answer(value)
         if call.is_strict:
             answer.is_strict = True
+        usual = answer.usual
+        if (
+            usual is not None
+            and call.is_read_at_once
+            and head.content_type == JSON_TYPE
+            and not head.is_encoded
+            and is_answer_to(self._library, response, call.request)
+            and usual.is_all_of(data)
+        ):
+            call.untouched = Untouched(answer, response, data)
         return answer
 
     def _passing(self, call: HttpCall, head: Head, body: object) -> HttpResponse:
@@ -250,7 +261,7 @@ class Exchange(_BaseExchange):
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
-            return self._answer(call, head, data)
+            return self._answer(call, response, head, data)
         finally:
             if call.passed is None:
                 response.close()
@@ -264,7 +275,7 @@ class Exchange(_BaseExchange):
             if not peek.goes_on(chunk):
                 body = frame_stream(self._library, PeekedBody)(peek, chunks, response)
                 return _passed(call, self._passing(call, head, body))
-        return self._answer(call, head, peek.content)
+        return self._answer(call, response, head, peek.content)
 
     def stream(self, request: ModelRequest) -> Generator[NativeEvent, None, None]:
         """Send a call, and give the events of its answer; it is sent when the first one is asked for.
@@ -361,7 +372,7 @@ class AsyncExchange(_BaseExchange):
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
-            return self._answer(call, head, data)
+            return self._answer(call, response, head, data)
         finally:
             if call.passed is None:
                 await response.aclose()
@@ -375,7 +386,7 @@ class AsyncExchange(_BaseExchange):
             if not peek.goes_on(chunk):
                 body = aframe_stream(self._library, AsyncPeekedBody)(peek, chunks, response)
                 return _passed(call, self._passing(call, head, body))
-        return self._answer(call, head, peek.content)
+        return self._answer(call, response, head, peek.content)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[NativeEvent, None]:
         """Do what `Exchange.stream` does."""

@@ -27,6 +27,7 @@ from tramapy.clients.http_messages import (
     frame_stream,
     streamed_response,
     whole_response,
+    with_content,
 )
 from tramapy.clients.other_answer import LinesAnswer, OtherAnswer
 from tramapy.clients.stream_usage import lacks_usage
@@ -172,6 +173,9 @@ class _BaseGovernor:
         wire = cast("WireAnswer", answer)
         if isinstance(wire, PassedAnswer):
             return wire.response
+        untouched = call.untouched
+        if untouched is not None and untouched.answer is wire:
+            return with_content(untouched.response, untouched.content)
         return whole_response(
             self.settings.library,
             cast("Head", call.head),
@@ -216,8 +220,13 @@ class Governor(_BaseGovernor):
         settings: How.
     """
 
-    def send(self, request: HttpRequest, **options: object) -> HttpResponse:
+    def send(self, request: HttpRequest, *, is_read_at_once: bool = False, **options: object) -> HttpResponse:
         """Run a request and return its response, whole or as a stream.
+
+        Args:
+            request: What to send.
+            is_read_at_once: Whether the caller reads the response as soon as it is there.
+            **options: Of the HTTP client's own method.
 
         Raises:
             TramapyError: As for `Tramapy.complete`, also of the vendor's class; but a provider's refusal is a response.
@@ -228,6 +237,7 @@ class Governor(_BaseGovernor):
         try:
             request.read()
             call, operation, is_stream = self._begin(request, options)
+            call.is_read_at_once = is_read_at_once
             if is_stream:
                 return self._stream(call, operation, started_s)
             return self._whole(call, run_sync(complete(operation)), started_s)
@@ -259,7 +269,9 @@ class Governor(_BaseGovernor):
 class AsyncGovernor(_BaseGovernor):
     """Does what `Governor` does, on asyncio and trio."""
 
-    async def send(self, request: HttpRequest, **options: object) -> HttpResponse:
+    async def send(
+        self, request: HttpRequest, *, is_read_at_once: bool = False, **options: object
+    ) -> HttpResponse:
         """Do what `Governor.send` does; a cancellation passes through unchanged."""
         failure: BaseException
         started_s = time.perf_counter()
@@ -267,6 +279,7 @@ class AsyncGovernor(_BaseGovernor):
         try:
             await request.aread()
             call, operation, is_stream = self._begin(request, options)
+            call.is_read_at_once = is_read_at_once
             if is_stream:
                 return await self._stream(call, operation, started_s)
             return self._whole(call, await complete(operation), started_s)
@@ -436,7 +449,7 @@ def governed_client(source: HttpClient, library: HttpLibrary, governor: Governor
     def send(self: Any, request: HttpRequest, *, stream: bool = False, **options: object) -> HttpResponse:
         _refuse_closed(self, source)
         try:
-            response = governor.send(request, stream=True, **options)
+            response = governor.send(request, is_read_at_once=not stream, stream=True, **options)
         finally:
             del request, options  # an error's frames hold no prompt of ours
         if not stream:
@@ -454,7 +467,7 @@ def agoverned_client(source: AsyncHttpClient, library: HttpLibrary, governor: As
     ) -> HttpResponse:
         _refuse_closed(self, source)
         try:
-            response = await governor.send(request, stream=True, **options)
+            response = await governor.send(request, is_read_at_once=not stream, stream=True, **options)
         finally:
             del request, options
         if not stream:

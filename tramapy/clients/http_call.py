@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tramapy.clients.codec import WireAnswer, WireRequest
 from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse
@@ -12,11 +12,28 @@ from tramapy.engine.native import NativeRequest
 from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.messages import Message, ModelResponse
 
-__all__ = ["JSON_TYPE", "HttpCall", "PassedAnswer", "is_empty"]
+__all__ = ["JSON_TYPE", "HttpCall", "PassedAnswer", "Untouched", "is_empty"]
 
 JSON_TYPE: Final = "application/json"
 
 _NO_CONTENT: Final = 204
+
+
+class Untouched(NamedTuple):
+    """An answer as it came.
+
+    Args:
+        answer: As it was read.
+        response: As it came, and its body was taken.
+        content: Its body.
+    """
+
+    answer: WireAnswer
+    response: HttpResponse
+    content: bytes
+
+    def __repr__(self) -> str:
+        return f"Untouched(<{len(self.content)} bytes>)"
 
 
 class HttpCall(NativeRequest):
@@ -55,6 +72,10 @@ class HttpCall(NativeRequest):
         """The content type of what the client gets."""
         self.head: Head | None = None
         self.passed: HttpResponse | None = None
+        self.is_read_at_once: bool = False
+        """Whether the client reads the whole answer before anybody else sees it."""
+        self.untouched: Untouched | None = None
+        """The last answer, where nobody could read more into it than was inspected."""
         self.adds_usage: bool = False
         """Whether a budget counts the tokens of its stream, for which the client did not ask."""
 

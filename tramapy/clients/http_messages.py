@@ -15,9 +15,11 @@ __all__ = [
     "HttpResponse",
     "aframe_stream",
     "frame_stream",
+    "is_answer_to",
     "request_with",
     "streamed_response",
     "whole_response",
+    "with_content",
 ]
 
 HttpRequest: TypeAlias = Any
@@ -138,6 +140,25 @@ def whole_response(
     return response
 
 
+def is_answer_to(library: HttpLibrary, response: HttpResponse, request: HttpRequest) -> bool:
+    """Tell whether a response is a plain one to this very request, to which `with_content` can give what was read."""
+    kind = library.Response
+    return type(response) is kind and response.__dict__.get("_request") is request and _keeps_content(kind)
+
+
+def with_content(response: HttpResponse, content: bytes) -> HttpResponse:
+    """Return a response whose body was taken as one that was read."""
+    response._content = content
+    return response
+
+
+@remembered
+def _keeps_content(kind: type[Any]) -> bool:
+    """Tell whether responses keep what was read in the place that is known."""
+    read = kind(200, content=b"x")
+    return bool(read.__dict__.get("_content") == b"x" and read.is_closed and read.is_stream_consumed)
+
+
 @remembered
 def _whole_class(kind: type[Any]) -> type[Any]:
     """Return a response's class that is read at once: the library takes 10 µs to read what is there already.
@@ -145,8 +166,7 @@ def _whole_class(kind: type[Any]) -> type[Any]:
     Once it was read, it is a plain response. Where the library keeps what was read in another place than those
     versions do that are known, this is the library's own class.
     """
-    read = kind(200, content=b"x")
-    if getattr(read, "_content", None) != b"x" or not (read.is_closed and read.is_stream_consumed):
+    if not _keeps_content(kind):
         return kind
 
     def settle(response: Any) -> None:

@@ -10,6 +10,7 @@ from tramapy.clients.logprobs import LOGPROBS, spoken
 from tramapy.clients.message_drafts import text_response
 from tramapy.clients.nesting import read_answer
 from tramapy.clients.openai_calls import FUNCTION_CALL, answer_calls_plan, read_calls, written_calls
+from tramapy.clients.openai_chat_usual import usual_answer
 from tramapy.clients.openai_choice_events import is_usual_choice, is_usual_head
 from tramapy.clients.openai_content import (
     content_plan,
@@ -78,16 +79,23 @@ class ChatAnswer(WireAnswer):
 
     responses: tuple[ModelResponse, ...]
 
+    unscanned: tuple[str, ...] = ()
+
+    names: tuple[str, ...] = ()
+
+    # of an answer that is not the usual one
+    _places: Sequence[_Place] = ()
+    _probable: Sequence[int] = ()
+    _rest: str = ""
+
     def __init__(self, body: object) -> None:
         self._body = object_of(body)
+        usual = self.usual = usual_answer(self._body)
+        if usual is not None:
+            self.responses, self.texts = (usual.response,), ()
+            return
         raise_rejection(self._body)
-        self._choices = choices_of(self._body)
-        self._places: list[_Place] = []
-        self._probable: list[int] = []
-        self._rest = ""
-        self.unscanned: tuple[str, ...] = ()
-        self.names: tuple[str, ...] = ()
-        self.responses, self.texts = read_answer(self._read)
+        self.responses, self.texts = read_answer(lambda: self._read(choices_of(self._body)))
 
     @property
     def body(self) -> object:
@@ -102,11 +110,12 @@ class ChatAnswer(WireAnswer):
         before_texts = [text.text for text in self.texts]
         if before_texts == list(texts) and all(map(_is_same, self.responses, responses)):
             return self
+        choices = choices_of(self._body)
         body: object = self._body
         if self._rest and texts[-1] != self._rest:
             body = read_answer(lambda: merged_text(self._body, _ANSWER, texts[-1]))
         # of any choice, where the rest changed
-        changed = set(range(len(self._choices))) if body is not self._body else set[int]()
+        changed = set(range(len(choices))) if body is not self._body else set[int]()
         for place, before, text in zip(self._places, before_texts, texts, strict=False):
             if text != before:
                 body = with_value_at(body, ("choices", place.choice, "message", *place.path), text)
@@ -126,17 +135,20 @@ class ChatAnswer(WireAnswer):
                 changed.add(position)
         for position in changed:
             # they say the text again
-            if self._choices[position].get("logprobs"):
+            if choices[position].get("logprobs"):
                 body = with_value_at(body, ("choices", position, "logprobs"), None)
         return ChatAnswer(body)
 
-    def _read(self) -> tuple[tuple[ModelResponse, ...], tuple[NativeText, ...]]:
+    def _read(
+        self, choices: Sequence[Mapping[str, object]]
+    ) -> tuple[tuple[ModelResponse, ...], tuple[NativeText, ...]]:
         usage = chat_usage(self._body.get("usage"))
         model, response_id = text_of(self._body.get("model")), text_of(self._body.get("id"))
         responses: list[ModelResponse] = []
         texts: list[NativeText] = []
+        places: list[_Place] = []
         is_usual = is_usual_head(self._body)
-        for position, choice in enumerate(self._choices):
+        for position, choice in enumerate(choices):
             message = choice.get("message")
             if not isinstance(message, dict):
                 raise invalid_answer("has no message")
@@ -158,32 +170,28 @@ class ChatAnswer(WireAnswer):
                 response = response.replace(content_parts=content.parts, tool_calls=calls)
             responses.append(response)
             if _has_more(message):
-                self._read_texts(position, message, reasoning, texts)
+                places.extend(self._read_texts(position, message, reasoning, texts))
                 is_usual = False
             elif is_usual:
                 is_usual = _is_usual(choice, message)
         if not is_usual:
-            self._read_logprobs(responses, texts)
+            self._probable = _add_logprobs(choices, responses, texts)
+        self._places = places
         self._rest = "" if is_usual else rest_text(self._body, _ANSWER)
         if self._rest:
             texts.append(NativeText(self._rest, DlpContentLocation.MODEL_RESPONSE_CONTENT))
         return tuple(responses), tuple(texts)
 
-    def _read_logprobs(self, responses: Sequence[ModelResponse], texts: list[NativeText]) -> None:
-        for position, (choice, response) in enumerate(zip(self._choices, responses, strict=True)):
-            said = spoken(choice.get("logprobs"), response.content + (response.refusal or ""))
-            if said:
-                self._probable.append(position)
-                texts.append(NativeText(said, DlpContentLocation.MODEL_RESPONSE_CONTENT))
-
     def _read_texts(
         self, position: int, message: Mapping[str, object], reasoning: str | None, texts: list[NativeText]
-    ) -> None:
+    ) -> list[_Place]:
+        places: list[_Place] = []
+
         def add(
             text: object, path: tuple[str | int, ...], location: DlpContentLocation, tool: object = None
         ) -> None:
             if isinstance(text, str) and text:
-                self._places.append(_Place(position, path))
+                places.append(_Place(position, path))
                 texts.append(NativeText(text, location, text_of(tool)))
 
         for name in REASONING_NAMES:
@@ -202,10 +210,24 @@ class ChatAnswer(WireAnswer):
         add(audio.get("transcript"), ("audio", "transcript"), DlpContentLocation.MODEL_RESPONSE_CONTENT)
         if audio.get("data"):
             self.unscanned = ("audio",)
+        return places
 
     def _add_name(self, name: object) -> None:
         if isinstance(name, str):
             self.names = (*self.names, name)
+
+
+def _add_logprobs(
+    choices: Sequence[Mapping[str, object]], responses: Sequence[ModelResponse], texts: list[NativeText]
+) -> list[int]:
+    """Add what the log probabilities say, and return of which choices they say something."""
+    probable: list[int] = []
+    for position, (choice, response) in enumerate(zip(choices, responses, strict=True)):
+        said = spoken(choice.get("logprobs"), response.content + (response.refusal or ""))
+        if said:
+            probable.append(position)
+            texts.append(NativeText(said, DlpContentLocation.MODEL_RESPONSE_CONTENT))
+    return probable
 
 
 def object_of(body: object) -> Mapping[str, object]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tramapy.messages import TokenUsage
+from tramapy.values import MOST
 from tramapy.wire.json_values import count_of, mapping_of
 
-__all__ = ["chat_usage", "messages_usage", "responses_usage"]
+__all__ = ["chat_usage", "counted_usage", "messages_usage", "responses_usage"]
 
 
 class _UsageDraft:
@@ -21,11 +22,11 @@ def chat_usage(value: object) -> TokenUsage:
     prompt = mapping_of(usage.get("prompt_tokens_details"))
     completion = mapping_of(usage.get("completion_tokens_details"))
     return _counted(
-        input_tokens=count_of(usage.get("prompt_tokens")),
-        output_tokens=count_of(usage.get("completion_tokens")),
-        reasoning_tokens=count_of(completion.get("reasoning_tokens")),
-        cache_read_tokens=count_of(prompt.get("cached_tokens")),
-        cache_write_tokens=count_of(prompt.get("cache_write_tokens")),
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        completion.get("reasoning_tokens"),
+        prompt.get("cached_tokens"),
+        prompt.get("cache_write_tokens"),
     )
 
 
@@ -35,11 +36,11 @@ def responses_usage(value: object) -> TokenUsage:
     given = mapping_of(usage.get("input_tokens_details"))
     made = mapping_of(usage.get("output_tokens_details"))
     return _counted(
-        input_tokens=count_of(usage.get("input_tokens")),
-        output_tokens=count_of(usage.get("output_tokens")),
-        reasoning_tokens=count_of(made.get("reasoning_tokens")),
-        cache_read_tokens=count_of(given.get("cached_tokens")),
-        cache_write_tokens=count_of(given.get("cache_write_tokens")),
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        made.get("reasoning_tokens"),
+        given.get("cached_tokens"),
+        given.get("cache_write_tokens"),
     )
 
 
@@ -51,23 +52,27 @@ def messages_usage(value: object) -> TokenUsage:
     read = count_of(usage.get("cache_read_input_tokens"))
     written = count_of(usage.get("cache_creation_input_tokens"))
     return _counted(
-        input_tokens=None if uncached is None else count_of(uncached + (read or 0) + (written or 0)),
-        output_tokens=count_of(usage.get("output_tokens")),
-        reasoning_tokens=count_of(made.get("thinking_tokens")),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
+        None if uncached is None else uncached + (read or 0) + (written or 0),
+        usage.get("output_tokens"),
+        made.get("thinking_tokens"),
+        read,
+        written,
     )
 
 
-def _counted(
-    *,
+def _counted(*values: object) -> TokenUsage:
+    """Make a usage of what may be counts, in the order of `counted_usage`."""
+    return counted_usage(*[value if type(value) is int and 0 <= value <= MOST else None for value in values])
+
+
+def counted_usage(
     input_tokens: int | None,
     output_tokens: int | None,
     reasoning_tokens: int | None,
     cache_read_tokens: int | None,
     cache_write_tokens: int | None,
 ) -> TokenUsage:
-    """Make a usage of counts that `count_of` has checked."""
+    """Make a usage of counts that are known to be such."""
     draft: Any = _UsageDraft()
     draft.input_tokens = input_tokens
     draft.output_tokens = output_tokens
