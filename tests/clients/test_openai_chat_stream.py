@@ -451,6 +451,7 @@ DEEP = b'{"x":' + b"[" * 900 + b'"a"' + b"]" * 900 + b"}" if sys.version_info < 
         b'{"choices":[{"delta":{"refusal":["a"]}}]}',
         b'{"choices":[{"delta":{"tool_calls":{"a":1}}}]}',
         b'{"choices":[{"delta":{"tool_calls":["a"]}}]}',
+        b'{"choices":[{"delta":{"function_call":{"name":"%s"}}}]}' % (b"a" * 1001),
     ],
 )
 def test_an_event_of_a_wrong_form_is_invalid(data: bytes) -> None:

@@ -35,6 +35,10 @@ _LOCATIONS: Final = {
 }
 
 
+# a name that comes in pieces is inspected with each of them
+_LONGEST_NAME: Final = 1_000
+
+
 def _call_plan(value: object) -> Plan:
     return _CUSTOM if isinstance(mapping_of(value).get("custom"), dict) else _FUNCTION
 
@@ -245,6 +249,8 @@ def _take_name(event: ChoiceEvent, call: Call, owner: Mapping[str, object]) -> N
     name = text_of(owner.get("name"))
     if name:
         call.name += name
+        if len(call.name) > _LONGEST_NAME:
+            raise invalid_answer("calls a tool whose name has no end")
         event.names = (*event.names, call.name)
 
 

@@ -124,7 +124,7 @@ class NativeStreamAttempt(StreamAttempt):
         super().__init__(attempt)
         self._lanes: dict[Lane, _LaneText] = {}
         # what opens a held lane, until its end
-        self._waiting: dict[Lane, bytes] = {}
+        self._waiting: dict[Lane, list[bytes]] = {}
         # what says nothing yet, until something is said
         self._opening: list[bytes] = []
         self._is_begun = False
@@ -227,7 +227,7 @@ class NativeStreamAttempt(StreamAttempt):
             await self._repeat(piece)
         opens = event.opens
         if opens is not None and opens not in event.ends:
-            self._waiting[opens] = self._waiting.get(opens, b"") + event.frame()
+            self._waiting.setdefault(opens, []).append(event.frame())
         else:
             self._release(event.frame(), ready, is_opening=event.is_opening)
 
@@ -289,7 +289,7 @@ class NativeStreamAttempt(StreamAttempt):
         self, lane: Lane, event: NativeEvent, fed: dict[Lane, tuple[NativePiece, str]]
     ) -> list[bytes]:
         """End a lane and return the frames that go out for it before the event."""
-        frames = [self._waiting.pop(lane, b"")]
+        frames = self._waiting.pop(lane, [])
         text = self._lanes.get(lane)
         if text is None or text.is_over:
             return frames
