@@ -138,9 +138,7 @@ class ObserverMetrics:
         """Note the provider, whose breaker is closed until it is told otherwise."""
         provider_id = event.attribute("provider_id")
         if provider_id not in self._circuits:
-            with self._circuits_lock:
-                if self._may_show_circuit(shown := shown_tag(str(provider_id))):
-                    self._circuits.setdefault(shown, "closed")
+            self._set_circuit(str(provider_id), None)
 
     def end_attempt(
         self, attempt: OpenAttempt, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome
@@ -281,12 +279,14 @@ class ObserverMetrics:
     def _take_transition(self, event: RuntimeEvent) -> None:
         provider_id, state = str(event.attribute("provider_id")), _STATE_AFTER[event.definition.name]
         self._transitions.of(provider_id, state).add(1)
-        with self._circuits_lock:
-            if self._may_show_circuit(shown := shown_tag(provider_id)):
-                self._circuits[shown] = state
+        self._set_circuit(provider_id, state)
 
-    def _may_show_circuit(self, shown: str) -> bool:
-        return shown in self._circuits or len(self._circuits) * len(CIRCUIT_STATES) < self._limit
+    def _set_circuit(self, provider_id: str, state: str | None) -> None:
+        """Note the state of a provider's breaker; without one it is as it was, or closed."""
+        shown = shown_tag(provider_id)
+        with self._circuits_lock:
+            if shown in self._circuits or len(self._circuits) * len(CIRCUIT_STATES) < self._limit:
+                self._circuits[shown] = state or self._circuits.get(shown, "closed")
 
     def _take_redaction(self, event: RuntimeEvent) -> None:
         values = _texts(event, "rule_id", "content_type", "content_location")
