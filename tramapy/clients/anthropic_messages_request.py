@@ -50,12 +50,13 @@ class MessagesRequest(WireRequest):
         self.unscanned: tuple[str, ...] = tuple(sorted(unscanned))
         self.model: str = self._first_model()
         self.is_stream: bool = self._body.get("stream") is True
-        self.tools: tuple[ToolDefinition, ...] = tuple(
-            ToolDefinition(name=name)
-            for conversation in self._conversations
-            for tool in mappings_of(conversation.params.get("tools"))
-            if (name := text_of(tool.get("name"))) is not None
-        )
+        tools: list[ToolDefinition] = []
+        for conversation in self._conversations:
+            given = conversation.params.get("tools")
+            if given:
+                names = [text_of(tool.get("name")) for tool in mappings_of(given)]
+                tools += [ToolDefinition(name=name) for name in names if name is not None]
+        self.tools: tuple[ToolDefinition, ...] = tuple(tools)
 
     def _rest_text(self) -> str:
         return rest_text(self._body if self._files is None else self._files.body, self._plan)
@@ -64,8 +65,11 @@ class MessagesRequest(WireRequest):
         return [body]
 
     def _first_model(self) -> str:
-        models = (text_of(conversation.params.get("model")) for conversation in self._conversations)
-        return next((model for model in models if model), "")
+        for conversation in self._conversations:
+            model = text_of(conversation.params.get("model"))
+            if model:
+                return model
+        return ""
 
     def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send."""

@@ -54,9 +54,12 @@ class Origin:
 
 def are_same(shown: Sequence[Message], messages: Sequence[Message]) -> bool:
     """Tell whether the messages are those that were shown, in their order and unchanged."""
-    return len(shown) == len(messages) and all(
-        message is before or (message.origin is before.origin and message == before)
-        for before, message in zip(shown, messages, strict=True)
+    return shown is messages or (
+        len(shown) == len(messages)
+        and all(
+            message is before or (message.origin is before.origin and message == before)
+            for before, message in zip(shown, messages, strict=True)
+        )
     )
 
 
