@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
 from tramapy import DlpContentType, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
 
@@ -31,7 +31,12 @@ _ODD: tuple[Any, ...] = (
 
 
 def _paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+    items: Iterable[tuple[str | int, Any]]
+    if isinstance(value, dict):
+        items = cast("dict[str | int, Any]", value).items()
+    else:
+        items = enumerate(cast("list[Any]", value))
+    for key, item in items:
         yield (*path, key)
         if isinstance(item, (dict, list)):
             yield from _paths(item, (*path, key))

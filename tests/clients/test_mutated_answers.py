@@ -9,7 +9,7 @@ import copy
 import json
 import random
 import re
-from typing import Any
+from typing import Any, cast
 
 import anthropic
 import httpx2
@@ -214,9 +214,9 @@ def _with_name(value: Any) -> Any:
     if isinstance(value, dict):
         return {
             key: NAME if key == "name" and item in ("f", "g", "web_search") else _with_name(item)
-            for key, item in value.items()
+            for key, item in cast("dict[str, Any]", value).items()
         }
-    return [_with_name(item) for item in value] if isinstance(value, list) else value
+    return [_with_name(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("is_declared", [False, True], ids=["made up", "declared"])
@@ -244,7 +244,7 @@ def test_a_sensitive_name_of_a_tool_is_refused_unless_it_is_declared(
     is_stream = b"data: " in body
     kind = "text/event-stream" if is_stream else "application/json"
     answer = httpx2.Response(200, headers={"content-type": kind}, content=body)
-    schema = {"type": "object", "properties": {}}
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
     tool: dict[str, Any] = {"name": NAME, "input_schema": schema}
     if call is RESPONSES:
         tool = {"type": "function", "name": NAME, "parameters": schema, "strict": None}

@@ -15,11 +15,14 @@ from tramapy import (
     DlpInspectionError,
     DlpRule,
     InterceptorError,
+    ProviderError,
     ResponseTooLargeError,
+    RetryPolicySettings,
     RuleBasedDlpConfiguration,
     RuleBasedDlpInterceptor,
 )
 from tramapy.clients.other_answer import OtherAnswer, is_json
+from tramapy.errors import ProviderFailureCode
 from tramapy.messages import ModelResponse
 
 pytestmark = SDK_LEAVES_GENERATORS
@@ -214,3 +217,28 @@ def test_an_interceptor_cannot_add_to_a_text_that_is_no_answer_of_a_model() -> N
     assert answer.rewritten(answer.responses, ["a"]) is answer
     with pytest.raises(InterceptorError):
         answer.rewritten([ModelResponse(content="more")], ["a"])
+
+
+class Lost(Pieces):
+    """A body that ends in an error."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from super().__iter__()
+        raise httpx2.ReadError("lost")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in super().__aiter__():
+            yield piece
+        raise httpx2.ReadError("lost")
+
+
+def test_a_file_that_is_lost_on_the_way_fails(world: World) -> None:
+    answer = httpx2.Response(200, stream=Lost(b"a"), headers={"content-type": "application/octet-stream"})
+
+    async def step(use: Use) -> None:
+        with pytest.raises(ProviderError) as caught:
+            await ask(use)
+        assert caught.value.failure_code is ProviderFailureCode.TRANSPORT_FAILED
+
+    world.use_stub([answer], step, dlp=DLP, retry=RetryPolicySettings(provider_retries=0))
+    assert answer.is_closed

@@ -250,9 +250,9 @@ class Exchange(_BaseExchange):
         head = call.head = Head.of(response)
         if head.is_success and _passes(call, response, head):
             return _passed(call, response)
+        if head.is_success and _may_be_text(call, head):
+            return self._peeked(call, response, head)
         try:
-            if head.is_success and _may_be_text(call, head):
-                return self._peeked(call, response, head)
             if not head.is_success:
                 self._refuse(response, head)
             _require_whole(call, head)
@@ -263,19 +263,26 @@ class Exchange(_BaseExchange):
         else:
             return self._answer(call, response, head, data)
         finally:
-            if call.passed is None:
-                response.close()
+            response.close()
         raise failure from None
 
     def _peeked(self, call: HttpCall, response: HttpResponse, head: Head) -> WireAnswer:
         """Read an answer that is a text of no known type; any other passes."""
         peek = Peek(self._limit_bytes)
         chunks = body_of(response, is_encoded=head.is_encoded)
-        for chunk in chunks:
-            if not peek.goes_on(chunk):
-                body = frame_stream(self._library, PeekedBody)(peek, chunks, response)
-                return _passed(call, self._passing(call, head, body))
-        return self._answer(call, response, head, peek.content)
+        try:
+            with contextlib.ExitStack() as stack:
+                stack.callback(response.close)
+                for chunk in chunks:
+                    if not peek.goes_on(chunk):
+                        stack.pop_all()
+                        body = frame_stream(self._library, PeekedBody)(peek, chunks, response)
+                        return _passed(call, self._passing(call, head, body))
+        except Exception as error:
+            failure = self._failure(error, _TRANSPORT_FAILED)
+        else:
+            return self._answer(call, response, head, peek.content)
+        raise failure from None
 
     def stream(self, request: ModelRequest) -> Generator[NativeEvent, None, None]:
         """Send a call, and give the events of its answer; it is sent when the first one is asked for.
@@ -361,9 +368,9 @@ class AsyncExchange(_BaseExchange):
         head = call.head = Head.of(response)
         if head.is_success and _passes(call, response, head):
             return _passed(call, response)
+        if head.is_success and _may_be_text(call, head):
+            return await self._peeked(call, response, head)
         try:
-            if head.is_success and _may_be_text(call, head):
-                return await self._peeked(call, response, head)
             if not head.is_success:
                 await self._refuse(response, head)
             _require_whole(call, head)
@@ -374,19 +381,26 @@ class AsyncExchange(_BaseExchange):
         else:
             return self._answer(call, response, head, data)
         finally:
-            if call.passed is None:
-                await response.aclose()
+            await response.aclose()
         raise failure from None
 
     async def _peeked(self, call: HttpCall, response: HttpResponse, head: Head) -> WireAnswer:
         """Do what `Exchange._peeked` does."""
         peek = Peek(self._limit_bytes)
         chunks = abody_of(response, is_encoded=head.is_encoded)
-        async for chunk in chunks:
-            if not peek.goes_on(chunk):
-                body = aframe_stream(self._library, AsyncPeekedBody)(peek, chunks, response)
-                return _passed(call, self._passing(call, head, body))
-        return self._answer(call, response, head, peek.content)
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                stack.push_async_callback(response.aclose)
+                async for chunk in chunks:
+                    if not peek.goes_on(chunk):
+                        stack.pop_all()
+                        body = aframe_stream(self._library, AsyncPeekedBody)(peek, chunks, response)
+                        return _passed(call, self._passing(call, head, body))
+        except Exception as error:
+            failure = self._failure(error, _TRANSPORT_FAILED)
+        else:
+            return self._answer(call, response, head, peek.content)
+        raise failure from None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[NativeEvent, None]:
         """Do what `Exchange.stream` does."""

@@ -76,15 +76,16 @@ def read_files(body: Mapping[str, object], name: str) -> ReadFiles:
     left: list[tuple[tuple[str | int, ...], object]] = [((name,), body.get(name))]
     while left:
         path, value = left.pop()
+        document = _document_url(value)
         items: Iterable[tuple[str | int, object]]
         if isinstance(value, dict):
             items = cast("dict[str | int, object]", value).items()
         else:
             items = enumerate(cast("list[object]", value))
         for key, item in items:
+            url = item if key == FILE_DATA else document if key == "data" else None
             if isinstance(item, (dict, list)):
                 left.append(((*path, key), cast("object", item)))
-            url = item if key == FILE_DATA else _document_url(value) if key == "data" else None
             if not url:
                 continue
             text = _text_of(url) if isinstance(url, str) else None
@@ -97,7 +98,7 @@ def read_files(body: Mapping[str, object], name: str) -> ReadFiles:
 
 
 def _document_url(source: object) -> _Document | None:
-    """Return the source of a document as a data URL; None for an image's, and for any other object."""
+    """Return the source of a document as a data URL; None for an image's, and for anything else."""
     fields = mapping_of(source)
     kind, data = fields.get("media_type"), fields.get("data")
     if fields.get("type") != "base64" or not isinstance(kind, str) or not isinstance(data, str):

@@ -84,7 +84,7 @@ class NativeAnswer(abc.ABC):
     texts: tuple[NativeText, ...] = ()
     """All text that no response shows; what is JSON begins like JSON."""
 
-    names: Sequence[str] = ()
+    names: tuple[str, ...] = ()
     """The names of called tools that no response shows."""
 
     unscanned: tuple[str, ...] = ()
