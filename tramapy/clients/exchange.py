@@ -550,7 +550,7 @@ def _passes(call: HttpCall, response: HttpResponse, head: Head) -> bool:
 
 def _may_be_text(call: HttpCall, head: Head) -> bool:
     """Tell whether an answer's type says nothing about it: files have that type."""
-    return is_unknown(head.content_type) and not _is_known(call)
+    return not _is_known(call) and is_unknown(head.content_type)
 
 
 def _passed(call: HttpCall, response: HttpResponse) -> PassedAnswer:
