@@ -50,8 +50,6 @@ class MessagesAnswer(WireAnswer):
 
     texts: tuple[NativeText, ...] = ()
 
-    names: tuple[str, ...] = ()
-
     # the positions of blocks
     _thoughts: Sequence[int] = ()
     _calls: Sequence[int] = ()

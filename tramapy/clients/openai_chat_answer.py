@@ -81,8 +81,6 @@ class ChatAnswer(WireAnswer):
 
     unscanned: tuple[str, ...] = ()
 
-    names: tuple[str, ...] = ()
-
     # of an answer that is not the usual one
     _places: Sequence[_Place] = ()
     _probable: Sequence[int] = ()
