@@ -277,3 +277,58 @@ def test_the_source_s_hooks_and_headers_hold(world: World) -> None:
         assert use.server.requests[0].headers["x-of-the-source"] == "1"
 
     world.use(["ok"], step, client_options={"http_client": source})
+
+
+def test_the_source_s_auth_cookies_mounts_and_redirects_hold(world: World) -> None:
+    moved, answered = [], []
+    body = {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}}],
+    }
+
+    def move(request: httpx2.Request) -> httpx2.Response:
+        moved.append(request.headers)
+        headers = {
+            "location": "http://mounted.test/v1/chat/completions",
+            "set-cookie": "given=2",
+        }
+        return httpx2.Response(307, headers=headers)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        answered.append(json.loads(request.content))
+        return httpx2.Response(200, json=body)
+
+    kind: Any = httpx2.AsyncClient if world.is_async else httpx2.Client
+    source = kind(
+        transport=httpx2.MockTransport(move),
+        mounts={"http://mounted.test": httpx2.MockTransport(answer)},
+        auth=("user", "plainly-fake"),
+        cookies={"own": "1"},
+        follow_redirects=True,
+    )
+
+    async def step(use: Use) -> None:
+        assert await use.ask("hello") == "ok"
+        assert use.names.count("attempt.started") == 1
+
+    options = {"http_client": source, "base_url": "http://source.test/v1"}
+    world.use([], step, client_options=options)
+    assert len(moved) == len(answered) == 1
+    assert moved[0]["authorization"].startswith("Basic ")
+    assert moved[0]["cookie"] == "own=1"
+    assert answered[0]["messages"][0]["content"] == "hello"
+    assert source.cookies.get("given") == "2"
+
+
+def test_the_source_s_proxy_holds(world: World) -> None:
+    """A server that is no proxy answers 404 to the whole URL; without it the host would not be found at all."""
+    kind: Any = httpx2.AsyncClient if world.is_async else httpx2.Client
+    with ScriptedServer() as proxy:
+        source = kind(proxy=proxy.root_url, verify=False)
+
+        async def step(use: Use) -> None:
+            with pytest.raises(world.sdk.NotFoundError):
+                await use.ask()
+
+        options = {"http_client": source, "base_url": "http://source.invalid/v1"}
+        world.use([], step, client_options=options)
