@@ -22,6 +22,7 @@ from tramapy.clients.nesting import read_answer
 from tramapy.clients.refusals import native_rejection
 from tramapy.clients.rewriting import no_place, placed_calls
 from tramapy.clients.splitting import split_like
+from tramapy.clients.usual_answer import UsualAnswer
 from tramapy.engine.native import NativeText
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import ModelResponse, TextPart, ToolCall
@@ -58,7 +59,8 @@ class MessagesAnswer(WireAnswer):
 
     def __init__(self, body: object) -> None:
         self._body = mapping_of(body)
-        usual = self.usual = usual_answer(self._body)
+        self.usual: UsualAnswer | None = usual_answer(self._body)
+        usual = self.usual
         if usual is None:
             refuse_errors(body)
             read_answer(self._read)
@@ -94,7 +96,7 @@ class MessagesAnswer(WireAnswer):
             else:
                 name = block.get("name")
                 if isinstance(name, str) and kind in SERVER_CALLS:
-                    self.names = (*self.names, name)
+                    self.names: tuple[str, ...] = (*self.names, name)
                 add_unscanned(block, unscanned)
         self._texts, self._thoughts, self._calls = text_positions, thought_positions, call_positions
         texts = [self._text(position, "text") for position in self._texts]

@@ -22,6 +22,7 @@ from tramapy.clients.openai_content import (
 from tramapy.clients.plans import by_name, each, numbers, opaque, shown, word
 from tramapy.clients.refusals import raise_rejection
 from tramapy.clients.rewriting import no_place, with_value_at
+from tramapy.clients.usual_answer import UsualAnswer
 from tramapy.engine.native import NativeText
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import NO_USAGE, FinishReason, ModelResponse
@@ -88,7 +89,8 @@ class ChatAnswer(WireAnswer):
 
     def __init__(self, body: object) -> None:
         self._body = object_of(body)
-        usual = self.usual = usual_answer(self._body)
+        self.usual: UsualAnswer | None = usual_answer(self._body)
+        usual = self.usual
         if usual is not None:
             self.responses, self.texts = (usual.response,), ()
             return
@@ -212,7 +214,7 @@ class ChatAnswer(WireAnswer):
 
     def _add_name(self, name: object) -> None:
         if isinstance(name, str):
-            self.names = (*self.names, name)
+            self.names: tuple[str, ...] = (*self.names, name)
 
 
 def _add_logprobs(

@@ -61,8 +61,8 @@ async def _answered(operation: Operation) -> ModelResponse | NativeAnswer:
 
 
 # one coroutine under two types: an operation of messages has a response, one with a `native` request a native answer
-complete = cast("Callable[[Operation], Coroutine[Any, Any, ModelResponse]]", _answered)
-complete_native = cast("Callable[[Operation], Coroutine[Any, Any, NativeAnswer]]", _answered)
+complete: Callable[[Operation], Coroutine[Any, Any, ModelResponse]] = cast("Any", _answered)
+complete_native: Callable[[Operation], Coroutine[Any, Any, NativeAnswer]] = cast("Any", _answered)
 
 
 class Dispatch:

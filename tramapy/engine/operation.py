@@ -163,7 +163,7 @@ class Attempt:
             "attempt": self.number,
         }
         self.started_event: RuntimeEvent | None = None
-        self.started_s = started_s
+        self.started_s: float = started_s
         self.first_chunk_s: float | None = None
         self.last_chunk_s: float | None = None
         self.dlp_s: float = 0.0
