@@ -108,7 +108,9 @@ class _Reader:
         values: dict[str, object] = {name: self._boolean(table, key) for key, name in _BOOLEANS.items()}
         values |= {name: self._strings(table, key) for key, name in _LISTS.items()}
         values |= {name: self._codes(table, key) for key, name in _CODES.items()}
-        values["enabled"] = exact([*self._strings(table, "enable"), *self._strings(table, "select")])
+        # a group in `enable` can only mean its optional rules; in `select` it need not mean them
+        enabled = [*self._codes(table, "enable"), *exact(self._strings(table, "select"))]
+        values["enabled"] = tuple(sorted(set(enabled)))
         values["max_memory_mb"] = self._limit(table, "max-memory-mb", DEFAULT_MAX_MEMORY_MB)
         settings = replace(RuleSettings(), re_exports=self._re_exports(table), **values)  # type: ignore[arg-type]  # names and types pair up in the tables above
         roles = self._roles(table)

@@ -54,6 +54,22 @@ def test_own_file_and_project_file_say_the_same(project: Project) -> None:
     assert own.settings.is_strict
 
 
+@pytest.mark.parametrize(
+    ("text", "is_on"),
+    [
+        ('enable = ["SG203"]\n', True),
+        ('enable = ["SG2"]\n', True),
+        ('enable = ["no-sensitive-logging"]\n', True),
+        ('select = ["SG203"]\n', True),
+        ('select = ["no-sensitive-logging"]\n', False),
+    ],
+    ids=["code", "beginning", "group", "selected code", "selected group"],
+)
+def test_optional_rule_is_turned_on(project: Project, text: str, is_on: bool) -> None:
+    project.configure(text)
+    assert ("SG203" in load_config(project.root).settings.enabled) is is_on
+
+
 def test_search_goes_upwards(project: Project) -> None:
     project.configure("strict = true\n").write(pkg__a=PRINT)
     assert load_config(project.root / "pkg").root == project.root
