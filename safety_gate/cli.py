@@ -146,12 +146,9 @@ def _add_scope(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="judge unknown receivers; turn optional rules on"
     )
-    parser.add_argument(
-        "--select", action="append", default=[], metavar="CODES", help="codes or groups, with commas"
-    )
-    parser.add_argument(
-        "--ignore", action="append", default=[], metavar="CODES", help="codes or groups, with commas"
-    )
+    codes = "codes (SG4: all SG4xx) or groups, with commas"
+    parser.add_argument("--select", action="append", default=[], metavar="CODES", help=codes)
+    parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help=codes)
     parser.add_argument(
         "--jobs", type=_count, default=0, metavar="N", help="worker processes; 0 for one per core"
     )
@@ -222,6 +219,7 @@ def _names(values: Sequence[str]) -> list[str]:
 
 def _exempt(options: argparse.Namespace) -> int:
     from safety_gate.exempting import Reason, exempt
+    from safety_gate.report.text_format import counted
 
     reason = Reason(rationale=options.rationale, owner=options.owner, expires=options.expires)
     try:
@@ -233,7 +231,8 @@ def _exempt(options: argparse.Namespace) -> int:
         return 2
     _write(
         sys.stdout,
-        f"{written.entry_count} exemptions for {written.finding_count} findings in {written.file.name}\n",
+        f"{counted(written.entry_count, 'exemption')} for {counted(written.finding_count, 'finding')}"
+        f" in {written.file.name}\n",
     )
     return 0
 

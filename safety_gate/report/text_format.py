@@ -97,17 +97,18 @@ def _summary(result: Result) -> str:
     exempted = sum(v.is_exempted for v in result.violations)
     advice = len(result.violations) - failing - exempted
     parts = [
-        f"{result.file_count} files",
-        _count(failing, "finding"),
+        counted(result.file_count, "file"),
+        counted(failing, "finding"),
         f"{advice} advice",
         f"{exempted} exempted",
     ]
     if result.diagnostics:
-        parts.append(_count(len(result.diagnostics), "error"))
+        parts.append(counted(len(result.diagnostics), "error"))
     if result.unresolved_count:
         parts.append(f"{result.unresolved_count} unresolved (--strict judges them)")
     return ", ".join(parts)
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which takes an s unless there is one."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from xml.etree import ElementTree
@@ -45,6 +46,12 @@ def result(tmp_path: Path) -> Result:
 
 def empty(root: Path) -> Result:
     return Result(violations=(), diagnostics=(), unresolved_count=0, file_count=0, root=root)
+
+
+def test_text_counts_one_as_one(tmp_path: Path) -> None:
+    assert render(replace(empty(tmp_path), file_count=1), "text") == (
+        "1 file, 0 findings, 0 advice, 0 exempted\n"
+    )
 
 
 def test_json_keeps_its_contract(result: Result) -> None:
