@@ -121,6 +121,22 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], model="m", **{"max_tokens": 5}),
         r"Unknown option 'max_tokens'; did you mean max_output_tokens\?",
     ),
+    "a vendor's word for an option": (
+        lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], model="m", **{"system": "Be brief."}),
+        r"Unknown option 'system'; did you mean instructions\?",
+    ),
+    "an option for a method": (
+        lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], model="m", **{"stream": True}),
+        r"Unknown option 'stream'; did you mean the method stream\(\.\.\.\)\?",
+    ),
+    "a vendor's word for a setting": (
+        lambda: anywrap(CLIENT, max_retries=3),
+        r"Unknown setting 'max_retries'; did you mean retry\?",
+    ),
+    "a vendor's word where there is none of ours": (
+        lambda: anyoptions(stream=True),
+        r"Unknown option 'stream'; known are service_interface, .*",
+    ),
     "another word for a setting": (
         lambda: anywrap(CLIENT, timeout=5),
         r"Unknown setting 'timeout'; did .* timeout_s\?",

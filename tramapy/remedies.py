@@ -12,6 +12,13 @@ from tramapy.errors import ConfigurationError
 
 __all__ = ["instance_of", "refuse_unnamed", "sdk_client_name", "unknown_name", "unnamed_message"]
 
+# words of the vendors' SDKs that look like none of ours: what shows that ours can be meant, and what it is
+_MEANT = {
+    "max_retries": ("retry", "retry"),
+    "rules": ("dlp", "dlp"),
+    "stream": ("instructions", "the method stream(...)"),
+    "system": ("instructions", "instructions"),
+}
 _SDK_CLIENTS = frozenset({"OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic"})
 
 
@@ -23,7 +30,8 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     listed = list(known)
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
         return f"Unknown {kind}, whose name is no plain word; known are {', '.join(listed)}"
-    near = difflib.get_close_matches(name, listed, n=1)
+    shown_by, meant = _MEANT.get(name, ("", ""))
+    near = [meant] if shown_by in listed else difflib.get_close_matches(name, listed, n=1)
     remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(listed)}"
     return f"Unknown {kind} {name!r}; {remedy}"
 
