@@ -204,7 +204,7 @@ def test_running_out_of_answers_names_the_count(call: Callable[[ScriptedProvider
     provider = ScriptedProvider(["only"])
     call(provider)
 
-    with pytest.raises(AssertionError, match="has 1 answers and got request 2; add an answer"):
+    with pytest.raises(AssertionError, match="has 1 answer and got request 2; add an answer"):
         call(provider)
     assert (len(provider.requests), provider.open_stream_count) == (2, 0)
 

@@ -147,7 +147,9 @@ def test_unknown_path_is_404_and_takes_no_answer(method: str, path: str) -> None
     with ScriptedServer(["x"]) as server, Client(server) as client:
         client.connection.request(method, path)
         response = client.connection.getresponse()
-        assert (response.status, json.loads(response.read())["error"]["code"]) == (404, "unknown_path")
+        error = json.loads(response.read())["error"]
+        assert (response.status, error["code"]) == (404, "unknown_path")
+        assert all(known in error["message"] for known in (CHAT, "/v1/responses", "/v1/messages", "root_url"))
         assert text_of(client.post()) == "x"
 
 

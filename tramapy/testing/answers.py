@@ -18,8 +18,9 @@ class OutOfAnswersError(ConfigurationError, AssertionError):
     """One request more than there are answers: a mistake of the test, which an engine between shows as it is."""
 
     def __init__(self, owner: str, answer_count: int, number: int) -> None:
+        answers = "1 answer" if answer_count == 1 else f"{answer_count} answers"
         super().__init__(
-            f"{owner} has {answer_count} answers and got request {number}; add an answer, or pass repeat_last=True"
+            f"{owner} has {answers} and got request {number}; add an answer, or pass repeat_last=True"
         )
 
 

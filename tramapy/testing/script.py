@@ -25,7 +25,8 @@ ScriptedAnswer: TypeAlias = _Settled | Callable[[ServerRequest], _Settled]
 _UNKNOWN_PATH: Final = HttpRejection(
     status=404,
     code="unknown_path",
-    message="ScriptedServer answers POST to its three paths, and any method to those given as paths=[...].",
+    message="ScriptedServer answers POST to /v1/chat/completions, /v1/responses and /v1/messages, and any method to "
+    "those given as paths=[...]. An OpenAI client takes base_url, an Anthropic one root_url.",
 )
 
 # no SDK tries it again, and no API that is spoken here uses it
