@@ -93,6 +93,12 @@ def test_a_prompt_with_much_to_mask_shows_the_first_of_it() -> None:
     assert "and 32 more" in output
 
 
+def test_a_single_value_is_told_as_one() -> None:
+    is_good, output = played("Write to ann@example.com about 4711.")
+    assert is_good
+    assert "the original value is nowhere in the server's record" in output
+
+
 def test_a_prompt_that_is_cut_says_so() -> None:
     _, output = played("Hello?", is_cut=True)
     assert "only the first 65536 bytes of it are used" in output

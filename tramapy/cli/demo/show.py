@@ -47,7 +47,7 @@ def _opening(prompt: PromptFile) -> Panel:
         f"{printable(prompt.name)}, {size}{cut}.\n",
         "It goes through Tramapy and the OpenAI SDK, over HTTP, to a server in this process that answers from ",
         "a script and fails when it is told to. Time stands still but for waits, so the same prompt always ",
-        "shows the same. No secret is shown, neither of the prompt nor of the answers.",
+        "shows the same. No card, social security number, mail address or token is shown.",
     )
     return Panel(text, title="tramapy demo", title_align="left")
 

@@ -64,7 +64,7 @@ def redact(
     ] = _Format.TEXT,
     rules: Annotated[
         Path | None,
-        typer.Option("--rules", metavar="FILE", help="Rules in TOML; by default the packs, but encoded."),
+        typer.Option("--rules", metavar="FILE", help="Rules in TOML; by default all packs but encoded."),
     ] = None,
     pack: Annotated[
         list[str] | None,

@@ -88,11 +88,15 @@ def _claims(text: str, spans: tuple[SensitiveSpan, ...], request: ServerRequest)
     if not spans:
         return (Claim("the server received the prompt as it is", sent == text),)
     originals = {text[span.start : span.end] for span in spans}
+    count = len(originals)
+    gone = (
+        f"none of the {count} original values is anywhere" if count > 1 else "the original value is nowhere"
+    )
     placeholders = Counter(span.placeholder for span in spans)
     counted = ", ".join(f"{count} of {placeholder}" for placeholder, count in sorted(placeholders.items()))
     return (
         Claim(
-            f"none of the {len(originals)} original values is anywhere in the server's record",
+            f"{gone} in the server's record",
             not any(original in record for original in originals),
         ),
         Claim(
