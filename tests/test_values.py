@@ -99,12 +99,35 @@ class Deaf(EngineEventObserver):
         raise AssertionError("never called")
 
 
+class Shortened(OperationInterceptor):
+    def intercept(self, context: OperationCallContext, messages: list[Message]) -> list[Message]:
+        raise AssertionError("never called")
+
+
+class Abridged(EngineEventObserver):
+    def on_event(self, name: str, attributes: object) -> None:
+        raise AssertionError("never called")
+
+
 NAMES = ("intercept_request", "intercept_response")
 
 
 @pytest.mark.parametrize("hook", [OperationInterceptor(), Quiet(), Helped()])
 def test_a_hook_that_is_one_or_is_nothing_like_one_passes(hook: OperationInterceptor) -> None:
     assert misspelled(hook, OperationInterceptor, *NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("hook", "base", "name"),
+    [
+        (Shortened(), OperationInterceptor, "intercept_request"),
+        (Abridged(), EngineEventObserver, "on_engine_event"),
+    ],
+    ids=["interceptor", "observer"],
+)
+def test_a_shortened_name_is_told_whole(hook: object, base: type[object], name: str) -> None:
+    wrong = misspelled(hook, base, *NAMES, "on_engine_event", "on_runtime_event")
+    assert str(wrong).endswith(f"is never called; did you mean {name}?")
 
 
 def test_a_hook_that_nobody_would_call_is_refused() -> None:

@@ -152,7 +152,7 @@ def misspelled(hook: object, base: type[object], *names: str) -> str | None:
     for method in dir(kind):
         if method.startswith("_") or method in inherited or not callable(getattr(kind, method, None)):
             continue
-        near = difflib.get_close_matches(method, names, n=1, cutoff=0.75)
+        near = difflib.get_close_matches(method, names, n=1, cutoff=0.65)
         if near:
             return f"{kind.__name__}.{method} is never called; did you mean {near[0]}?"
     return None

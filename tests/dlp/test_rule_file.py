@@ -156,7 +156,11 @@ def test_a_rule_of_a_file_takes_the_place_of_a_packs(tmp_path: Path) -> None:
         ("actions = 5", "actions takes a table, not int"),
         ("[actions]\nemail = 'burn'", "actions['email'] takes one of"),
         ("[actions]\n'marzipan!' = 'mask'", "actions names a rule that there is not"),
-        ("[actions]\nemail = 'hash'", "A rule's action is HASH; give a secret hash_key"),
+        (
+            "[actions]\nemail = 'hash'",
+            "A rule's action is HASH; give a secret hash_key, from secrets.token_bytes(32); in a file of rules "
+            "hash_key_env names",
+        ),
         ("allowed_texts = [5]", "allowed_texts[0] takes a string, not int"),
         ("allowed_patterns = ['ok', '(?=marzipan)']", "allowed_patterns[1]: its pattern "),
         ("max_text_length = true", "max_text_length takes a whole number, not bool"),

@@ -235,7 +235,8 @@ class RuleBasedDlpConfiguration:
                 )
         elif any(rule.action is DlpAction.HASH for rule in self.all_rules()):
             raise ConfigurationError(
-                "A rule's action is HASH; give a secret hash_key, from secrets.token_bytes(32)"
+                "A rule's action is HASH; give a secret hash_key, from secrets.token_bytes(32); "
+                "in a file of rules hash_key_env names the variable that holds it"
             )
 
     def _check_allowed(self) -> None:
