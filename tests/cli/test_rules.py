@@ -22,6 +22,11 @@ def test_the_table_says_what_is_off_by_default() -> None:
     assert [" on " in line for line in lines if "jwt" in line] == [True]
 
 
+def test_the_table_leaves_out_what_is_the_same_for_all() -> None:
+    assert {rule.action.value for _, rule in RULES} == {"redact"}
+    assert "Action" not in run("rules").output
+
+
 def test_json_has_every_rule_with_its_source() -> None:
     rows = json.loads(run("rules", "--format", "json").output)["rules"]
     assert [(row["pack"], row["id"], row["action"]) for row in rows] == [

@@ -38,10 +38,13 @@ def show_rules(format_: RulesFormat, console: Console) -> None:
 def _table() -> Table:
     table = Table(title="Rules", title_justify="left")
     table.add_column("Id", style="cyan", no_wrap=True)
-    for name in ("Pack", "Default", "Finds", "Action", "Source"):
+    # without the action: every rule of the packs redacts unless a configuration says otherwise
+    for name in ("Pack", "Default", "Finds", "Source"):
         table.add_column(name, overflow="fold")
     for row in _rows():
-        table.add_row(*(Text(_SHOWN.get(value, str(value))) for value in row.values()))
+        table.add_row(
+            *(Text(_SHOWN.get(value, str(value))) for name, value in row.items() if name != "action")
+        )
     return table
 
 
