@@ -137,6 +137,20 @@ def test_each_choice_is_intercepted_and_inspected_again(driver: Driver) -> None:
     assert hook.responses == ["a [S]", "b"]
 
 
+class OnlyLong(OperationInterceptor):
+    def intercept_response(self, context: OperationCallContext, response: ModelResponse) -> ModelResponse:
+        return response.replace(content="secret") if len(response.content) > 3 else response
+
+
+def test_a_choice_that_an_interceptor_leaves_alone_is_not_inspected_again(driver: Driver) -> None:
+    told = Told(ModelResponse(content="a"), ModelResponse(content="bbbb"))
+    answer = answered(driver.rig({"p": Natives(told)}, dlp=Words(), interceptors=[OnlyLong()]), ASKED)
+    assert isinstance(answer, Told)
+    assert answer.written is not None
+    assert [response.content for response in answer.written[0]] == ["a", "[S]"]
+    assert answer.written[0][0] is told.responses[0]
+
+
 class Watcher(AttemptContentObserver):
     def __init__(self) -> None:
         self.requests: list[ModelRequest] = []
