@@ -14,7 +14,7 @@ from typing import Any
 import tenacity
 import trio
 
-from benchmarks.measure import abest_us, best_us, row
+from benchmarks.measure import AsyncRun, Run, abest_us, best_us, row
 from tramapy import (
     AsyncProvider,
     AsyncTramapy,
@@ -97,26 +97,34 @@ def governed() -> dict[str, Any]:
 
 
 def sync_us() -> dict[str, float]:
+    """Return CPU times of the sync attempt, and of the asyncio ones in turn with it, which its bar is scaled by."""
     provider = Plain()
     facade = Tramapy({"p": provider}, **governed())
-    retrying = tenacity.retry(stop=tenacity.stop_after_attempt(3))(provider.complete)
 
     def bare(calls: int) -> None:
         for _ in range(calls):
             provider.complete(REQUEST)
 
-    def tenacity_alone(calls: int) -> None:
-        for _ in range(calls):
-            retrying(REQUEST)
-
     def tramapy(calls: int) -> None:
         for _ in range(calls):
             facade.complete(MESSAGES, model="m")
 
-    return best_us({"bare": bare, "tenacity": tenacity_alone, "tramapy": tramapy}, CALLS)
+    with asyncio.Runner() as runner:
+
+        def on_asyncio(run: AsyncRun) -> Run:
+            async def calls_of(calls: int) -> None:
+                await run(calls)
+
+            return lambda calls: runner.run(calls_of(calls))
+
+        beside = {
+            f"asyncio {name}": on_asyncio(run) for name, run in async_candidates(_asyncio_pause).items()
+        }
+        return best_us({"bare": bare, "tramapy": tramapy, **beside}, CALLS)
 
 
-async def async_us(pause: Callable[[], Awaitable[None]]) -> dict[str, float]:
+def async_candidates(pause: Callable[[], Awaitable[None]]) -> dict[str, AsyncRun]:
+    """Return the bare call, tenacity's and ours, each in a loop."""
     provider = Looped(pause)
     facade = AsyncTramapy({"p": provider}, **governed())
     retrying = tenacity.retry(stop=tenacity.stop_after_attempt(3))(provider.acomplete)
@@ -133,7 +141,12 @@ async def async_us(pause: Callable[[], Awaitable[None]]) -> dict[str, float]:
         for _ in range(calls):
             await facade.complete(MESSAGES, model="m")
 
-    return await abest_us({"bare": bare, "tenacity": tenacity_alone, "tramapy": tramapy}, CALLS)
+    return {"bare": bare, "tenacity": tenacity_alone, "tramapy": tramapy}
+
+
+async def async_us(pause: Callable[[], Awaitable[None]]) -> dict[str, float]:
+    """Return CPU times on the event loop that runs."""
+    return await abest_us(async_candidates(pause), CALLS)
 
 
 async def chunk_us(pause: Callable[[], Awaitable[None]]) -> float:
@@ -177,43 +190,33 @@ async def _asyncio_pause() -> None:
 def main() -> None:
     """Print the attempt and the chunk on every backend; bars are scaled by tenacity's figure in the same run."""
     print("Attempt: CPU above the bare call (bars are for a machine where tenacity alone costs 24.5 us)")
-    on_asyncio = asyncio.run(async_us(_asyncio_pause))
-    on_trio = trio.run(async_us, trio.lowlevel.checkpoint)
-    on_threads = sync_us()
-    base = on_asyncio["tenacity"] - on_asyncio["bare"]
+    figures = sync_us()
+    on_asyncio = {
+        name: figures[f"asyncio {name}"] - figures["asyncio bare"] for name in ("tenacity", "tramapy")
+    }
+    on_threads = figures["tramapy"] - figures["bare"]
+    base = on_asyncio["tenacity"]
     scale = base / 24.5
     print(row("tenacity alone, asyncio", base, "us"))
-    above = {
-        name: figures["tramapy"] - figures["bare"]
-        for name, figures in _named(on_asyncio, on_trio, on_threads)
-    }
-    print(
-        row(
-            "tramapy, asyncio",
-            above["asyncio"],
-            "us",
-            round(25 * scale, 1),
-            f"{above['asyncio'] / base:.2f} x tenacity",
-        )
-    )
-    print(row("tramapy, trio over asyncio", above["trio"] / above["asyncio"], "x", 1.6))
-    print(
-        row(
-            "tramapy, sync",
-            above["sync"],
-            "us",
-            round(15 * scale, 1),
-            f"{above['sync'] / base:.2f} x tenacity",
-        )
-    )
+    ours = on_asyncio["tramapy"]
+    print(row("tramapy, asyncio", ours, "us", round(25 * scale, 1), f"{ours / base:.2f} x tenacity"))
+    ratio = f"{on_threads / base:.2f} x tenacity"
+    print(row("tramapy, sync", on_threads, "us", round(15 * scale, 1), ratio))
+    print(row("tramapy, trio over asyncio", _trio_us() / _asyncio_us(), "x", 1.6))
     print("Stream chunk without rules: CPU above the bare iteration")
     print(row("asyncio", asyncio.run(chunk_us(_asyncio_pause)), "us", round(6 * scale, 1)))
     print(row("trio", trio.run(chunk_us, trio.lowlevel.checkpoint), "us", round(6 * scale, 1)))
     print(row("sync", sync_chunk_us(), "us", round(6 * scale, 1)))
 
 
-def _named(*figures: dict[str, float]) -> list[tuple[str, dict[str, float]]]:
-    return list(zip(("asyncio", "trio", "sync"), figures, strict=True))
+def _trio_us() -> float:
+    figures = trio.run(async_us, trio.lowlevel.checkpoint)
+    return figures["tramapy"] - figures["bare"]
+
+
+def _asyncio_us() -> float:
+    figures = asyncio.run(async_us(_asyncio_pause))
+    return figures["tramapy"] - figures["bare"]
 
 
 if __name__ == "__main__":
