@@ -88,6 +88,7 @@ class ObserverChain:
         observers: Anything with `on_engine_event` or `on_runtime_event`.
 
     Attributes:
+        notify: Hands one event to every observer, in order.
         is_heard: Whether anybody listens; otherwise events need not be made.
         has_scopes: Whether any observer gives a provider call scope.
         hears_chunks: Whether any observer takes note of the pieces of streams.
@@ -96,7 +97,15 @@ class ObserverChain:
         ConfigurationError: One has neither method, or an `async def` one.
     """
 
-    __slots__ = ("_chunk_sinks", "_scope_makers", "_sinks", "has_scopes", "hears_chunks", "is_heard")
+    __slots__ = (
+        "_chunk_sinks",
+        "_scope_makers",
+        "_sinks",
+        "has_scopes",
+        "hears_chunks",
+        "is_heard",
+        "notify",
+    )
 
     def __init__(self, observers: Iterable[EngineEventObserver]) -> None:
         listed = tuple(observers)
@@ -112,20 +121,8 @@ class ObserverChain:
         )
         self.hears_chunks: bool = bool(self._chunk_sinks)
         self.is_heard: bool = bool(self._sinks)
+        self.notify: Callable[[RuntimeEvent], None] = _notifier(self._sinks)
         self.has_scopes: bool = bool(self._scope_makers)
-
-    def notify(self, event: RuntimeEvent) -> None:
-        """Hand one event to every observer, in order."""
-        for sink in self._sinks:
-            try:
-                result = sink(event)
-                if result is not None:
-                    drop_awaitable(result)
-            except Exception as error:  # fail-open; _contain lets cancellation through
-                failure = error
-            else:
-                continue
-            _contain(event, failure)
 
     def notify_beside(self, event: RuntimeEvent, primary: BaseException) -> None:
         """Hand on an event while `primary` is in flight; a failure becomes a note on it, by type alone."""
@@ -171,6 +168,33 @@ class ObserverChain:
             return result
         scope.leave()
         raise failure
+
+
+def _notifier(sinks: tuple[Callable[[RuntimeEvent], object], ...]) -> Callable[[RuntimeEvent], None]:
+    told = [_isolated(sink) for sink in sinks]
+    if len(told) == 1:
+        return told[0]
+
+    def notify(event: RuntimeEvent) -> None:
+        for tell in told:
+            tell(event)
+
+    return notify
+
+
+def _isolated(sink: Callable[[RuntimeEvent], object]) -> Callable[[RuntimeEvent], None]:
+    def tell(event: RuntimeEvent) -> None:
+        try:
+            result = sink(event)
+            if result is not None:
+                drop_awaitable(result)
+        except Exception as error:  # fail-open; _contain lets cancellation through
+            failure = error
+        else:
+            return
+        _contain(event, failure)
+
+    return tell
 
 
 class _CallScope:
