@@ -42,6 +42,8 @@ def places(folded: Folded) -> list[tuple[str, int, int]]:
         (r"C:\path\dir", r"C:\path\dir"),
         ("Cafe\u0301", "Cafe\u0301"),
         ("\uff20\ufe6b", "@@"),
+        ("\x1b[01;31m\x1b[Kann\x1b[m\x1b[K", "ann"),
+        ("%22a%22\U0001d173\U0001bca0", '"a"'),
     ],
 )
 def test_a_text_folds_to_what_is_seen(text: str, folded: str) -> None:

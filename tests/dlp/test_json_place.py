@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tramapy.dlp import DlpRule
+import json
+
+import pytest
+
+from tests.dlp.contexts import inspect
+from tramapy.dlp import DlpRule, RuleBasedDlpInterceptor
 from tramapy.dlp.claims import Claim
 from tramapy.dlp.json_place import JsonPlace
 from tramapy.dlp.json_spans import fitted_spans
@@ -14,6 +19,16 @@ def test_a_backslash_outside_of_a_string_escapes_nothing() -> None:
     place = JsonPlace()
     place.read("[1, ")
     assert place.fit("[R]", '\\ "z"') == '[R]"[R]"'
+
+
+@pytest.mark.parametrize("number", ["1.5e10", "-2E+30", "4111111111111111.0"])
+def test_a_number_in_any_form_becomes_a_string(number: str) -> None:
+    dlp = RuleBasedDlpInterceptor.with_default_rules()
+    sanitized = inspect(dlp, f'{{"password": {number}}}').sanitized_text
+    assert json.loads(sanitized) in (
+        {"password": "[REDACTED:password]"},
+        {"password": "[REDACTED:credit_card]"},
+    )
 
 
 def test_a_cut_of_nothing_but_marks_is_none() -> None:

@@ -214,6 +214,12 @@ def test_a_value_is_taken_for_what_stands_before_it(text: str, expected: str, ba
         "+12345678 and +1415555013",
         "diff\n@@ -1 +1 @@\n-20260731\n+20260732\n",
         "a\n-foo\n+bar\n+49123456789\n",
+        '{"version": "1.2.3.4"} AssemblyVersion("1.0.0.0") oldVersion="0.0.0.0-4.5.0.0"',
+        "foo==1.2.3.4, see #section-4.2.1.3, subclause 7.3.5.1 and \u00a7 15.10.4.1",
+        "icon@2x.png and sprite@3x.jpg",
+        "2434\n2436\n2437\n2445\n4111\n1111\n1111\n1111\n",
+        "in clause 252.227-7013 of it",
+        "PWD=/home/bob/src1 OLDPWD=/home/bob1 password_mgr=auth1 passwd = s:netrw_passwd",
     ],
 )
 def test_harmless_text_stays(text: str, backend: Backend) -> None:

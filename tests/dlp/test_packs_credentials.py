@@ -18,6 +18,7 @@ HASHED = "*" + "0123456789ABCDEF0123" * 2
 TAKEN = [
     ("command_password", "curl -u ann:", "hunter2", " https://x.example"),
     ("command_password", "curl -uann:", "hunter2", ". Then"),
+    ("command_password", "curl -u a;n&n:", "hunter2", " https://x.example"),
     ("command_password", 'curl -sS -X POST \\\n  -u "ann:', "hun ter2", '" https://x.example'),
     ("command_password", "curl -H 'A: b' --user 'ann:", "hunter", "' https://x.example"),
     ("command_password", "mysql -u root -p", "hunter2", " db"),
@@ -37,6 +38,9 @@ TAKEN = [
     ("cookie", '{"Cookie": "csrftoken=', "x1.a1b2c3", '; lang=en"}'),
     ("cookie", "Cookie: session=", "aB3" * 1_500, "; z=1"),
     ("basic_auth", '{"auths": {"r.example": {"auth": "', PAIR, '"}}}'),
+    ("basic_auth", "requests.get(u, auth=('ann', '", "hunter2", "'))"),
+    ("basic_auth", 'new NetworkCredential("ann", "', "hunter2", '", "x")'),
+    ("cookie", '{"name":"Cookie","value":"sid=', "a3fWa1b2c3", '"}'),
     ("basic_auth", "//r.example/:_auth=", PAIR, ""),
 ]
 
@@ -50,6 +54,7 @@ HARMLESS = [
     "Cookie: this is text about a=b, the cookie: id=12, cookies = {'session': 'a1b2c3d4'}",
     "Set-Cookie: theme=darkmode1; session=a3fWa1b2c3",
     "Cookie: session=[REDACTED:cookie]; lang=en-US1",
+    "HTTPBasicAuth('user', 'pass'), auth('ann', 'role'), auth=('a1', key1)",
     "auth: enabled1, author = Hunter12345, auth=QUJDREVGR0hJSktM",
 ]
 

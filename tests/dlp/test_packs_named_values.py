@@ -47,6 +47,36 @@ TAKEN = {
     "in brackets": ("(password=", "P@ss1", ")"),
     "brackets in brackets": ("(password=", "P@s(s)1", ")"),
     "key with a bracket": ("secret=", "x!y(z12345", ""),
+    "quotes in JSON": ('{"password":"', r"x1y2 \"quoted\" z\"!k", '","n":"m"}'),
+    "a quote in a quote": ("{'password': '", r"it\'s1 hunter", "'}"),
+    "quote first": ('password = "', '"key', '": "x"'),
+    "list": ('"passwords": ["', "hunter2", '"]'),
+    "short name": ("pw: ", "hunter2", ""),
+    "object": ('"password": {"value": "', "hunter2", '"}'),
+    "unequal": ('if password !== "', "hunter2", '";'),
+    "typed": ('var password string = "', "hunter2", '"'),
+    "macro": ('#define PASSWORD "', "hunter2", '"'),
+    "setter": ('x.setPassword("', "hunter2", '")'),
+    "function": ("SET PASSWORD FOR 'ann' = PASSWORD('", "hunter2", "')"),
+    "pair": ("user,ann\npassword,", "hunter2", "\n"),
+    "quoted pair": ('"api_key";"', "abcd1234efgh", '"\n'),
+    "arrow": ("API key -> ", "abcd1234efgh", ""),
+    "dash": ("* Password \u2013 ", "hunter22", ""),
+    "blank line": ("Password:\n\n", "hunter2", "\n"),
+    "form": ('Content-Disposition: form-data; name="password"\r\n\r\n', "hunter2", "\r\n--x"),
+    "plist": ("<key>password</key>\n\t<string>", "hunter2", "</string>"),
+    "cells of HTML": ('<td>Password</td><td class="x y">', "hunter2", "</td>"),
+    "bold in HTML": ("<b>Password:</b> ", "hunter2", "<br>"),
+    "bold value in HTML": ("Password: <b>", "hunter2", "</b>"),
+    "escaped HTML": ("&quot;password&quot;:&quot;", "hunter2", "&quot;"),
+    "escaped in an URL": ("%22password%22%3A%22", "hunter2", "%22"),
+    "meta": ('<meta name="csrf-token" content="', "abcd1234efgh", '">'),
+    "of whom": ("the password for the DB is ", "hunter2", ""),
+    "of which": ("Password for root: ", "hunter2", ""),
+    "Italian": ("la password \u00e8 ", "hunter2", ""),
+    "sentence": ("log in as bob with password ", "hunter22", " please"),
+    "instruction": ("ENV DB_PASSWORD ", "hunter22", "\n"),
+    "two words": ("secret key: ", "abcd1234efgh", ""),
 }
 
 HARMLESS = [
@@ -81,6 +111,15 @@ HARMLESS = [
     "use --password-stdin x1y2z3, my-token abcd1234efgh, --password HUNTER",
     "the password is wrong",
     "password=ab12(" + "x" * 300,
+    'x("IMAP password for %s on %s: " % (USER, host or "h"))',
+    "credentials._scopes == ['scope1'], TOKEN_URIS = ['https://example.com/v3/token']",
+    "credentials.with_project('project-123'), get_password('field1')",
+    "Invalid subject token - https://example.com/rfc6749",
+    'pass "Skipping test 12 for version 3..."; **: pass --debug-nghttp2',
+    "printf(&quot;Password is correct.&quot;)",
+    "with password RFC2898, a password - 8-character, use password step3",
+    "NOPASSWD: /bin/systemctl restart x",
+    "name, password, item1\nuser;password;\n",
 ]
 
 
@@ -95,6 +134,43 @@ def test_a_value_is_taken_however_it_is_joined_to_its_name(
         rule_id = result.redactions[0].rule_id
         assert rule_id in ("password", "secret")
         assert result.sanitized_text == f"{left}{before}[REDACTED:{rule_id}]{behind}{right}"
+
+
+ABROAD = [
+    ("Kennwort: ", "hunter2", ""),
+    ("Das Kennwort lautet \u201e", "", ""),
+    ("mot de passe : ", "hunter2", " merci."),
+    ("contrase\u00f1a: '", "hunter2", "'"),
+    ("La senha \u00e9 ", "hunter2", "."),
+    ("\u043c\u043e\u0439 \u043f\u0430\u0440\u043e\u043b\u044c ", "hunter2", ", \u0434\u0430"),
+    ("\u5bc6\u7801\uff1a", "hunter2", "\u3002"),
+    ("\u30d1\u30b9\u30ef\u30fc\u30c9\u306f", "hunter2", "\u3067\u3059"),
+    ("\u5bc6\u7801\uff1a\u8bf7\u8f93\u51658\u4f4d", "", ""),
+    ("\u041f\u0430\u0440\u043e\u043b\u044c: \u0432\u0432\u0435\u0434\u0438\u0442\u0435", "", ""),
+    ("mot de passe: password, wachtwoord vergeten? ", "", ""),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("before", "value", "behind"), ABROAD)
+def test_a_password_is_taken_behind_the_words_of_other_languages(before, value, behind, backend) -> None:
+    text = before + value + behind
+    result = inspect(DLP[backend], text)
+    assert result.sanitized_text == (f"{before}[REDACTED:foreign_password]{behind}" if value else text)
+    for place in range(len(text) + 1):
+        assert streamed(DLP[backend], [text[:place], text[place:]]) == result
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_all_of_a_list_is_taken(backend: Backend) -> None:
+    text = '"passwords": [ "hunter2",\n "on", "hunter3"], "tokens": ["abcd1234efgh", "a"], x'
+    expected = '"passwords": [ "[P]",\n "on", "[P]"], "tokens": ["[REDACTED:secret]", "a"], x'
+    sanitized = inspect(DLP[backend], text).sanitized_text
+    assert sanitized == expected.replace("[P]", "[REDACTED:password]")
+    assert streamed(DLP[backend], text).sanitized_text == sanitized
+    many = '"passwords": [' + '"hunter2", ' * 20
+    assert inspect(DLP[backend], many).sanitized_text.count("hunter2") == 20 - 8
+    assert streamed(DLP[backend], many) == inspect(DLP[backend], many)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -139,7 +139,7 @@ _NO_VALUE = re.compile(
 _LONGEST_NO_VALUE = len("passphrase")
 _REFERENCE = re.compile(
     r"(?:os|process|env|ENV|self|this|config|settings|secrets?|vault|var|vars|data|args|opts|options|request|req|ctx|System)\b"
-    r"[.\[(:]|[A-Za-z_][\w.]*\(|[A-Za-z_]\w*\[|\w+(?:\.\w+)+\Z(?<=[A-Za-z_])|&\w+\Z"
+    r"[.\[(:]|[A-Za-z_][\w.]*\(|[A-Za-z_]\w*\[|\w+(?:\.\w+)+\Z(?<=[A-Za-z_])|&\w+\Z|/(?:[a-z._-]+/)+[a-z0-9._-]*\Z"
 )
 _NUMBER = re.compile(r"[\d.,_:/-]+\Z")
 _WORDS = re.compile(r"[A-Za-z]+(?:[-_ .'/][A-Za-z]+)*[.!?]*\Z")

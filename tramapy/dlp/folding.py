@@ -54,6 +54,8 @@ _INVISIBLE = (
     (0xFEFF, 0xFEFF),
     (0xFFA0, 0xFFA0),
     (0xFFF9, 0xFFFB),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
     (0xE0001, 0xE0001),
     (0xE0020, 0xE007F),
     (0xE0100, 0xE01EF),
@@ -61,11 +63,11 @@ _INVISIBLE = (
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 _FULL_WIDTH_GAP = 0xFF01 - ord("!")
 
-_COLOUR = r"\[[0-9;]{0,16}m"
+_COLOUR = r"\[[0-9;]{0,16}[mK]"
 # Each choice begins with a literal: else the standard library tries them all at each character, 15 times as slow.
 _ESCAPE = re.compile(
     rf"\x1b{_COLOUR}|\\\\{{0,3}}(?:(?:u001[bB]|x1[bB]){_COLOUR}|u([0-9A-Fa-f]{{4}})|([\"'/nrt]))"
-    r"|%(40|20|2[BbDd]|3[AaDd])"
+    r"|%(40|2[02BbDd]|3[AaDd])"
 )
 _ESCAPE_MARKS = ("\\", "%", "\x1b")
 _PARTIAL = re.compile(

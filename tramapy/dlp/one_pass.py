@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from tramapy.dlp.alive import Alive
 from tramapy.dlp.claims import Claim, Found, united
+from tramapy.dlp.columns import Columns
 from tramapy.dlp.conditions import Allowed, Conditions, applies, find_spans
 from tramapy.dlp.detector import PackDetector
 from tramapy.dlp.finders import Re2
@@ -16,6 +17,7 @@ from tramapy.dlp.markers import Markers
 from tramapy.dlp.matcher import Matcher
 from tramapy.dlp.operators import DlpAction, Operators
 from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.packs import password_columns
 from tramapy.dlp.replacement import empty_match_error
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.splicing import CONTINUES, Splicer
@@ -52,6 +54,10 @@ class OnePass:
         self.detector: PackDetector = PackDetector(packed, re2)
         self.alive: Alive = Alive(rule.held for rule in packed)
         self.operators = operators
+        self.column_rank: int | None = next(
+            (rank for rank, rule in enumerate(self.packed) if rule.id == password_columns.ID), None
+        )
+        """The place of the rule for passwords in columns, if it is here; its search finds headings only."""
         self._allowed = allowed
         self._conditions = tuple(map(Conditions, self.rules))
         self._everything: Collection[int] = range(len(self.rules))
@@ -80,6 +86,12 @@ class OnePass:
             return unchanged(text)
         if folded is not None and not folded.is_aligned:
             claims = [_original(claim, folded) for claim in claims]
+        if self.column_rank is not None and any(claim[3] == self.column_rank for claim in claims):
+            columns = Columns()
+            claims = self.without_headings(claims)
+            claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
+            if not claims and not self.matchers:
+                return unchanged(text)
         if self.matchers or self._is_limited or not self._keeps_all:
             applying = self.applying(context)
             for rank, matcher in enumerate(self.matchers, len(self.packed)):
@@ -94,6 +106,15 @@ class OnePass:
         splicer = Splicer(self.rules, self.operators, context.vault)
         sanitized = splicer.splice(text, cuts)
         return DlpResult(sanitized, splicer.redactions)
+
+    def without_headings(self, claims: Iterable[Found]) -> list[Found]:
+        """Return the claims but those for headings."""
+        return [claim for claim in claims if claim[3] != self.column_rank]
+
+    def claims_of_columns(self, spans: Iterable[tuple[int, int]]) -> list[Claim]:
+        """Return the claims for what stands in columns of passwords."""
+        rank = self.column_rank
+        return [] if rank is None else [Claim(start, -end, True, rank) for start, end in spans]
 
     def claims_of(self, rank: int, matcher: Matcher, text: str) -> Iterable[Claim]:
         """Return the claims of an added rule in a whole text."""

@@ -12,6 +12,7 @@ from array import array
 
 from tramapy.dlp.alive import AliveState
 from tramapy.dlp.claims import Claim, united_claims
+from tramapy.dlp.columns import Columns
 from tramapy.dlp.folding import Folded, FoldedPieces
 from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.operators import DlpAction
@@ -42,6 +43,7 @@ class OnePassStream:
     __slots__ = (
         "_applying",
         "_claims",
+        "_columns",
         "_held",
         "_held_start",
         "_left",
@@ -55,6 +57,7 @@ class OnePassStream:
         self._one_pass = one_pass
         self._applying = one_pass.applying(context)
         self._pack = _PackSource(one_pass)
+        self._columns = None if one_pass.column_rank is None else Columns()
         self._scanners = [
             (rank, Scanner(matcher.automaton))
             for rank, matcher in enumerate(one_pass.matchers, len(one_pass.packed))
@@ -79,6 +82,8 @@ class OnePassStream:
         """
         self._held += text
         self._pack.feed(text)
+        if self._columns is not None:
+            self._claim(self._one_pass.claims_of_columns(self._columns.feed(text)))
         for rank, scanner in self._scanners:
             scanner.feed(text)
             self._take(rank, scanner)
@@ -91,6 +96,8 @@ class OnePassStream:
             DlpInspectionError: A rule blocks the text.
         """
         self._pack.finish()
+        if self._columns is not None:
+            self._claim(self._one_pass.claims_of_columns(self._columns.finish()))
         for rank, scanner in self._scanners:
             scanner.finish()
             self._take(rank, scanner)
@@ -100,6 +107,7 @@ class OnePassStream:
         """Drop what was held back."""
         self._held = self._left = ""
         self._claims = []
+        self._columns = None
         self._pack.drop()
 
     def _take(self, rank: int, scanner: Scanner) -> None:
@@ -118,6 +126,8 @@ class OnePassStream:
         if pack.claims:
             self._claim(pack.take_claims())
         end = pack.decided_end
+        if self._columns is not None:
+            end = min(end, self._columns.undecided_start)
         for _, scanner in self._scanners:
             end = min(end, scanner.decided_end)
         if not self._claims:
@@ -304,7 +314,7 @@ class _PackSource:
         found = self._one_pass.detector.claims(self._left + self._text.folded, skipped - self._cut_left)
         return [
             Claim(start - skipped, minus_end + skipped, is_guess, rank)
-            for start, minus_end, is_guess, rank in found
+            for start, minus_end, is_guess, rank in self._one_pass.without_headings(found)
             if -minus_end > skipped
         ]
 

@@ -189,6 +189,7 @@ RULES = (
         hint="|".join((*(option.hint for option in _OPTIONS), "(?i:identified)[ \t\r\n]")),
         held=(
             rf"(?:-[pua][ =]?|--user[ =]){_HELD_VALUE}"
+            r"|(?:-u[ =]?|--user[ =])[!#-&(-9;=?-_a-{}~]+:[^\s\"'`<>|;&]+"
             rf"|{either_case('identified')}\s+(?:{either_case('with')}\s+[^\s]+\s+)?{either_case('by')}\s+"
             rf"(?:{either_case('password')}\s+)?{_HELD_VALUE}"
         ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tramapy.dlp.checks import is_basic_credential, is_mixed, is_placeholder
+from tramapy.dlp.checks import is_basic_credential, is_mixed, is_password, is_placeholder
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, holds, literals, words
+from tramapy.dlp.packs.joints import is_apart
 from tramapy.dlp.packs.run import Run
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -27,9 +28,18 @@ _basic_words = words(("basic",), _BASIC, is_basic_credential)
 _auth_words = words(("auth",), _AUTH, is_basic_credential)
 
 
+# How programs hand over a name and a password: `auth=("ann", "…")`, `HTTPBasicAuth(…)`, `NetworkCredential(…)`.
+_CALL = re.compile(
+    r"(?:auth ?=?|credential) ?\( ?[\"'][^\"'\n]{1,64}[\"'], ?[\"'](?P<cut>[^\"'\n]{4,256})[\"'] ?[,)]",
+    ANY_CASE,
+)
+_calls = words(("auth", "credential"), _CALL, lambda value: is_password(value) and is_apart(value))
+
+
 def _basic(view: View) -> Iterator[tuple[int, int]]:
     yield from _basic_words(view)
     yield from _auth_words(view)
+    yield from _calls(view)
 
 
 def _is_bearer(value: str) -> bool:
@@ -99,7 +109,8 @@ def _is_url_key(name: str, value: str) -> bool:
 
 
 _COOKIE_HEADER = re.compile(
-    r"(?P<set>set-)?cookie(?:[\"']?[ \t]{0,4}[:=]|(?<=--cookie)[ =])[ \t]{0,4}[\"']?(?=[0-9A-Za-z_.-]{1,64}=)",
+    r"(?P<set>set-)?cookie(?:[\"']?[ \t]{0,4}[:=]|(?<=--cookie)[ =]|[\"'],\s{0,24}[\"']value[\"'] ?:)"
+    r"[ \t]{0,4}[\"']?(?=[0-9A-Za-z_.-]{1,64}=)",
     ANY_CASE,
 )
 _COOKIE = re.compile(r"(?:\A|;? ?)(?P<name>[0-9A-Za-z_.-]{1,64})=(?P<cut>[^\s;,\"'<>]*)")
@@ -162,10 +173,13 @@ RULES = (
         pattern=_BASIC.pattern,
         replacement="[REDACTED:basic_auth]",
         search=_basic,
-        gate=holds_word("basic", "auth"),
-        hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}|(?i:auth)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?[0-9A-Za-z+/]{8}",
+        gate=holds_word("basic", "auth", "credential"),
+        hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}|(?i:auth)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?[0-9A-Za-z+/]{8}"
+        r"|(?i:auth ?=?|credential) ?[(] ?[\"']",
         held=rf"{either_case('basic')}[ \t]{{0,4}}[0-9A-Za-z+/=]{{8,}}"
-        rf"""|{either_case("auth")}["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[0-9A-Za-z+/=]{{8,}}""",
+        rf"""|{either_case("auth")}["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[0-9A-Za-z+/=]{{8,}}"""
+        rf"""|(?:{either_case("auth")} ?=?|{either_case("credential")})"""
+        rf""" ?\( ?["'][^"'\n]+["'], ?["'][^"'\n]{{4,}}["'] ?""",
         body=re.compile(r"[0-9A-Za-z+/]*={0,2}"),
     ),
     PackRule(
@@ -176,9 +190,10 @@ RULES = (
         replacement="[REDACTED:cookie]",
         search=_cookies,
         gate=holds_word("cookie"),
-        hint=r"(?i:cookie)[\"']?[ \t]{0,4}[:= ]",
+        hint=r"(?i:cookie)[\"']?[ \t]{0,4}[:=, ]",
         held=(
-            rf"""{either_case("cookie")}["']?[ \t]*[:=]?[ \t]*["']?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*"""
+            rf"""{either_case("cookie")}["']?[ \t]*(?:[:=]?|,\s*["']{either_case("value")}["'] ?:)[ \t]*"""
+            r"""["']?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*"""
             r"""(?:;? ?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*)*"""
         ),
         body=re.compile(r"[^\s;,\"'<>]*"),

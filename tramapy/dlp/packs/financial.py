@@ -17,7 +17,8 @@ _BREAK = r"(?:[ -]|\r?\n)"
 _WIDE_BREAK = r"(?P<wide> - |  |[\t/])"
 _CARD = re.compile(
     rf"(?<![0-9A-Za-z])(?<![0-9]\.)(?<![^0-9]0,)(?:"
-    rf"[0-9]{{13,19}}"
+    # with the fraction that a column of numbers gives it
+    rf"[0-9]{{13,19}}(?:\.00?(?![0-9]))?"
     rf"|[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{4}}(?:{_BREAK}[0-9]{{3}}(?![0-9]))?"
     rf"|[0-9]{{4}}{_BREAK}[0-9]{{6}}{_BREAK}[0-9]{{4,5}}"
     rf"|[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{5}}"
@@ -33,7 +34,8 @@ _GROUPS_HINT = (
     rf"(?:[0-9]{{4}}{_HINT_BREAK}(?:[0-9]{{4}}{_HINT_BREAK}[0-9]{{4}}|[0-9]{{5}})|[0-9]{{6}}{_HINT_BREAK}[0-9]{{4}})"
 )
 _FOURS = (b"0000-0000", b"0000.0000", b"0000--0000", b"0000---0000")
-_RUN_LENGTHS = range(13, 20)
+_FEWEST_DIGITS = 13
+_RUN_LENGTHS = range(_FEWEST_DIGITS, 20)
 _MINUS = re.compile(r"[:,\[]\s*-\Z")
 """A negative number in JSON is no card, and could not be made a string."""
 _LONGEST_INDENT = 64
@@ -75,8 +77,10 @@ def _cards_at(text: str, places: Iterable[int]) -> list[Cut]:
 def _card_end(match: re.Match[str]) -> int:
     """Take the whole match; where a group of three more digits is no part of it, do without; 0 if it is no card."""
     whole = match.group()
-    if whole.isdigit():
-        return match.end() if is_card(whole) else 0
+    if whole[:_FEWEST_DIGITS].isdigit():
+        return match.end() if is_card(whole.partition(".")[0]) else 0
+    if whole.count("\n") > 1:  # numbers of four digits, one below the other
+        return 0
     if is_card(_without(whole, _BREAKS)):
         return match.end()
     shorter = whole if whole[-4].isdigit() else _GROUP_OF_THREE.sub("", whole)

@@ -8,13 +8,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["ELEMENT", "HELD", "HELD_ELEMENT", "JOINT", "hint_of", "is_joined"]
+__all__ = ["ELEMENT", "HELD", "HELD_ELEMENT", "JOINT", "hint_of", "is_apart", "is_joined"]
 
 _ATTRIBUTES = r"(?:[ \t\r\n]{1,4}[0-9A-Za-z_:.-]{1,30}=(?:\"[^\"<>\n]{0,80}\"|'[^'<>\n]{0,80}')){0,4}"
 JOINT: Final = (
     r"(?:(?P<cell>[\"'`*_]{0,2}(?:[ \t]{0,40}\|[ \t]{0,8}|[ ]{0,4}\t[ \t]{0,4}))"
-    r"|(?P<line>[\"'`*_]{0,2}[ \t]{0,4}:[*_]{0,2}[ \t]{0,4}(?:[|>][+-]?[ \t]{0,4})?\r?\n[ \t>]{0,40})"
-    r"|(?P<field>[\"']?[ \t]{0,4},?[ \t\r\n]{0,24}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
+    r"|(?P<line>[\"'`*_]{0,2}[ \t]{0,4}:[*_]{0,2}[ \t]{0,4}(?:[|>][+-]?[ \t]{0,4})?(?:\r?\n[ \t>]{0,40}){1,2})"
+    r"|(?P<field>[\"']?[ \t]{0,4}(?:,?|:\s{0,4}\{)[ \t\r\n]{0,24}[\"']?(?:value|content)[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
+    r"|(?P<pair>[\"']?[,;] ?)|(?P<call> ?\( ?(?=[\"']))|(?P<dash>[\"'`*_]{0,2}(?: ?-> ?| - ))|(?P<form>\"(?:\r?\n){2})"
+    r"|(?P<tags>[ \t]{0,4}:?[ \t]{0,4}</[a-z0-9]{1,10}>\s{0,24}:?[ \t]{0,4}"
+    r"(?:<[a-z0-9]{1,10}(?: [^<>\n]{0,60})?>\s{0,8}){0,2})"
     r"|(?P<blank>(?<=[A-Za-z])(?(option)|%s)[ \t\r\n]{1,12}))"
 )
 """Between a name and its value, in any case; `%s` for what stands before a blank where the name is no option's."""
@@ -25,8 +28,11 @@ ELEMENT: Final = (
 """Between a name in a tag and the next tag, with the value."""
 
 HELD: Final = (
-    r"""["'`*_]{0,2}(?:[ \t]*[|\t][ \t]*|[ \t]*:[*_]{0,2}[ \t]*(?:[|>][+\-]?[ \t]*)?\r?\n[ \t>]*|\s+)"""
-    r"""|["']?[ \t]*,?\s*["']?[vV][aA][lL][uU][eE]["']?[ \t]*[:=][ \t]*"""
+    r"""["'`*_]{0,2}(?:[ \t]*[|\t][ \t]*|[ \t]*:[*_]{0,2}[ \t]*(?:[|>][+\-]?[ \t]*)?(?:\r?\n[ \t>]*){1,2}"""
+    r"""|\s+| ?->? ?)"""
+    r"""|["']?[ \t]*(?:,?|:\s*\{)\s*["']?(?:[vV][aA][lL][uU][eE]|[cC][oO][nN][tT][eE][nN][tT])["']?[ \t]*[:=][ \t]*"""
+    r"""|["']?[,;] ?| ?\( ?|"\r?\n\r?\n"""
+    r"""|[ \t]*:?[ \t]*</[A-Za-z0-9]+>\s*:?[ \t]*(?:<[A-Za-z0-9]+(?: [^<>\n]*)?>\s*){0,2}"""
 )
 """`JOINT` for a stream, in our dialect."""
 HELD_ELEMENT: Final = (
@@ -64,15 +70,32 @@ _SPECIAL = re.compile(r"[!@#$%^*+?~]")
 _NO_LINE = re.compile(r"[-#/*@.:\\]|[^=]*=+[^=]|.*://")
 _CAPITALS = re.compile(r"[A-Z_]+\Z")
 _FEWEST_WORDS = 3
+_TAG_ENDS = re.compile(r"[ \t\r\n<]|\Z")
+_IN_CALL = re.compile(r"(?:set_?|with_?|\.|=[ \t]?)\Z", re.IGNORECASE)
+_ONLY_NAME = re.compile(r"[\"']?(?:[0-9A-Za-z.]{1,20}[_-]){0,3}\Z")
+_SAID = re.compile(
+    r"(?:(?:\b(?:with|and|or|use|using|enter|user|try|(?:env|setx|setenv)[ \t]{1,2}[0-9a-z_]{0,30})|[,/:])[ \t]{0,2}"
+    r"(?:the[ \t])?)\Z",
+    re.IGNORECASE,
+)
+_SAID_NUMBER = re.compile(r"[A-Z]+-?[0-9]+\Z|[0-9.]+-?[A-Za-z]+\Z|[A-Za-z]+-?[0-9]\Z|(?i:argon2|pbkdf2)")
+"""Such as RFC2898, 8-character and step3."""
+_SHORTEST_SAID = 6
+_SHORT = re.compile(r"pass\s", re.IGNORECASE)
+"""Also a verb."""
 
 
 def hint_of(name: str) -> str:
     """Return where one of some names is joined so, for RE2."""
     return (
         rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}(?:[\"'`*_]{{0,2}}[ \t]{{0,40}}[|\t]"
-        rf"|[\"']?[ \t]{{0,4}},?[ \t\r\n]{{0,24}}[\"']?(?i:value)|[\"']?[ \t]{{0,4}}>)"
+        rf"|[\"']?[ \t]{{0,4}}(?:,?|:[ \t\r\n]{{0,4}}[{{])[ \t\r\n]{{0,24}}[\"']?(?i:value|content)|[\"']?[ \t]{{0,4}}>"
+        rf"| ?[(] ?[\"']|[\"'`*_]{{0,2}} ?->? ?|\"\r?\n|[ \t]{{0,4}}:?[ \t]{{0,4}}</)"
+        rf"|(?:\A|\n)[\"']?[0-9A-Za-z_.-]{{0,40}}(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"']?[,;]"
+        r"|(?:(?i:with|and|or|use|using|enter|user|try|env|setx|setenv)|[,/:])[ \t]{0,2}(?:(?i:the)[ \t])?"
+        rf"[0-9A-Za-z_]{{0,30}}(?i:{name})[ \t\r\n]"
         rf"|[<-](?i:store|key|user|db|api)?(?i:{name}|key)[ \t\r\n]|<[0-9A-Za-z_.:-]{{1,40}}(?i:{name})[ \t\r\n]"
-        rf"|(?i:{name})[ \t]{{1,12}}'"
+        rf"|(?i:{name})[ \t\r\n]{{1,12}}[\"']"
         # What is as long as that is a value whatever stands around it.
         rf"|(?i:{name})[0-9A-Za-z_.-]{{0,40}}[ \t\r\n]{{1,12}}[^\s\"'`;,&<>(){{}}\[\]|]{{48}}"
         rf"|(?i:login)[ \t\r\n]{{1,12}}[!-~]{{1,40}}[ \t\r\n]{{1,12}}(?i:{name})[ \t\r\n]"
@@ -101,45 +124,87 @@ def is_joined(
         return (
             _IN_CELL.search(text, before, place) is not None
             and _CELL_ENDS.match(text, behind) is not None
-            and _is_apart(value)
+            and is_apart(value)
         )
     if match.group("line") is not None:
         return (
             text[behind - 1] != ":"
             and _LINE_ENDS.match(text, behind) is not None
-            and _is_apart(value)
+            and is_apart(value)
             and not _NO_LINE.match(value)
         )
     if match.group("field") is not None:
-        return _is_apart(value)
+        return is_apart(value)
+    if match.group("tags") is not None:
+        return is_apart(value) and _TAG_ENDS.match(text, behind) is not None
+    if match.group("form") is not None:
+        return text.endswith('name="', before, place) and _LINE_ENDS.match(text, behind) is not None
+    if match.group("pair") is not None:
+        return _is_pair(match, value, behind)
     if match.group("rest"):
         return False
+    if match.group("call") is not None:
+        return (
+            _IN_CALL.search(text, before, place) is not None
+            and text[behind : behind + 1] in (")", ",")
+            and is_apart(value)
+        )
+    if match.group("dash") is not None:
+        return _is_said(value) and _CELL_ENDS.match(text, behind) is not None
     # What stands before most names is neither: that is told at little cost.
     if text[place - 1 : place] in _OPTION_ENDS and _IN_OPTION.search(text, before, place) is not None:
         return _is_argument(text, value, behind, quoted)
     if not is_password:
         return False
+    is_short = _SHORT.match(match.group()) is not None
     if quoted == "s":
-        return match.group()[0].isupper() or _is_apart(value)
-    if quoted is not None or "login" not in [word.lower() for word in text[before:place].split()[-2:-1]]:
+        return match.group()[0].isupper() or is_apart(value)
+    if quoted is not None:
+        return quoted == "d" and is_apart(value) and not is_short
+    if not is_short and _is_said(value) and _SAID.search(text, before, place) is not None:
+        return True
+    if "login" not in [word.lower() for word in text[before:place].split()[-2:-1]]:
         return False
     return _LOGIN.search(text, before, place) is not None
+
+
+def _is_pair(match: re.Match[str], value: str, behind: int) -> bool:
+    """Tell whether a name and a value are all that is in a line."""
+    text = match.string
+    line = text.rfind("\n", max(match.start() - _NEAR, 0), match.start()) + 1
+    return (
+        _ONLY_NAME.match(text, line, match.start()) is not None
+        and _LINE_ENDS.match(text, behind) is not None
+        and is_apart(value)
+    )
+
+
+def _is_said(value: str) -> bool:
+    """Tell a password that stands in a sentence from a word or a number of one."""
+    return (
+        len(value) >= _SHORTEST_SAID
+        and _SAID_NUMBER.match(value) is None
+        and any(map(str.isdigit, value))
+        and is_apart(value)
+        and not value.startswith("-")
+        and "://" not in value
+    )
 
 
 def _is_content(value: str, *, is_own: bool) -> bool:
     """Tell whether what stands in an element is a value; one that only an attribute names is more often a label."""
     if is_own:
         return value.count(" ") < _FEWEST_WORDS - 1 or any(map(str.isdigit, value))
-    return _is_apart(value) and " " not in value
+    return is_apart(value) and " " not in value
 
 
 def _is_argument(text: str, value: str, behind: int, quoted: str | None) -> bool:
     if value.startswith("-") or _CAPITALS.match(value):
         return False
-    return quoted is not None or _is_apart(value) or _OPTION_GOES_ON.match(text, behind) is not None
+    return quoted is not None or is_apart(value) or _OPTION_GOES_ON.match(text, behind) is not None
 
 
-def _is_apart(value: str) -> bool:
+def is_apart(value: str) -> bool:
     """Tell a value from a word, and from the name of a type."""
     if _TYPE.match(value) or _NAME.match(value):
         return False

@@ -3,40 +3,62 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tramapy.dlp.checks import SHORTEST_PASSWORD, SHORTEST_SECRET, is_mixed, is_password, is_secret
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
-from tramapy.dlp.packs.joints import ELEMENT, HELD, HELD_ELEMENT, JOINT, hint_of, is_joined
+from tramapy.dlp.packs.joints import ELEMENT, HELD, HELD_ELEMENT, JOINT, hint_of, is_apart, is_joined
 from tramapy.dlp.packs.run import Run
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
 
 __all__ = ["RULES", "held_name"]
 
-_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "passwort", "pwd", "pass")
+_PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "passwort", "pwd", "pass", "pw")
 _OF_ANOTHER_KIND = (
     r"(?:[_-]?(?:names?|ids?|type|counts?|len(?:gth)?|size|limits?|max|min|url|uri|path|file|dir|ttl|expir\w*|exp|field|label|"
     r"hints?|policy|arn|version|env|var(?:iable)?|ref(?:erence)?|error|status|usage|budget|used|index|format|prefix|suffix|"
-    r"manager|store|provider|endpoint|mask\w*|reset\w*|strength|rules?|regex|pattern|column|input|prompt|placeholder|class|"
+    r"manager|mgr|store|provider|endpoint|mask\w*|reset\w*|strength|rules?|regex|pattern|column|input|prompt|placeholder|class|"
     r"required|enabled|valid\w*)(?![a-z0-9]))"
 )
+_QUOTE = "&(?:quot|#34|#39|apos);"
+_IS = "is|ist|est|es|[\u00e8\u00e9]|lautet"
 _SEPARATOR = (
-    r"(?:[\"'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"
-    r"[ \t]{0,2}=(?!=)|:)"
-    r"[*_]{0,2}[ \t]{0,4}"
-    r"|[ \t]{1,3}is[ \t]{0,3}:?[ \t]{1,3}|[ \t]{1,3}(?:to|=)[ \t]{1,3})"
+    rf"(?:(?:[\"'`\]*_]{{0,3}}|{_QUOTE})[ \t]{{0,4}}(?::=|=>|={{1,2}}(?!=)|(?:===|!==?)(?=[ \t]{{0,4}}[\"'])"
+    r"|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?[ \t]{0,2}=(?!=)|(?<=[a-z][ \t])string[ \t]{0,2}:?=|:)"
+    rf"[*_]{{0,2}}[ \t]{{0,4}}(?:{_QUOTE}|(?P<list>\[\s{{0,20}}(?=[\"']))|&nbsp;"
+    r"|<(?:b|i|em|strong|code|tt|kbd|span|br ?/?)>[ \t]{0,2})?"
+    rf"|[ \t]{{1,3}}(?:{_IS})[ \t]{{0,3}}:?[ \t]{{1,3}}|[ \t]{{1,3}}(?:to|=)[ \t]{{1,3}}"
+    rf"|[ \t](?P<of>for|of)(?:[ \t][^\s:=\"'`,;|<>()]{{1,32}}){{1,4}}?(?:[ \t]?:|[ \t](?:{_IS}):?)[ \t]{{1,3}})"
 )
+_IN_JSON_ENDS = r"(?=[ \t]{0,4}(?:[,}\]\r\n]|\Z|(?<=[ \t])(?:\#|//)))"
+_IN_JSON = r"(?:[^\"\n]{1,64}+|\"(?![ \t]{0,4}(?:[,:}\]\r\n]|\Z|(?<=[ \t])(?:\#|//))))"
 _VALUE = (
     r"(?:[bBfFrRuU]{1,2}(?=[\"']))?(?:\"\"(?=\"[^\"])|''(?='[^']))?"
-    # A quote before a letter or digit ends no value: it was escaped in JSON.
-    r"(?:\"(?P<d>(?:[^\"\n]|\"(?=[0-9A-Za-z])){1,256})\"|'(?P<s>[^'\n]{1,256})'|`(?P<b>[^`\n]{1,256})`"
+    # A quote ends no value where none can: it was escaped.
+    rf"(?:(?:(?<=\":)|(?<=\": ))\"(?P<j>{_IN_JSON}{{1,16}}+)\"{_IN_JSON_ENDS}"
+    # In runs, and none of them given back: a text full of quotes costs little then.
+    r"|\"(?P<d>(?:[^\"\n]{1,64}+|\"(?=[0-9A-Za-z])){1,16}+)\"|'(?P<s>(?:[^'\n]{1,64}+|'(?=[0-9A-Za-z])){1,16}+)'"
+    r"|\"(?P<e>[^\"\n]{1,256}+)\"|'(?P<f>[^'\n]{1,256}+)'|`(?P<b>[^`\n]{1,256}+)`"
     r"|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]))"
 )
 _BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
+_QUOTED = {"u": None, "e": "d", "f": "s"}
 _LONGEST_NAME = 64
 _WORD = re.compile(r"[0-9A-Za-z_.-]{0,2048}")
 _CLOSE = 12
-_KEYS = ("api", "access", "account", "private", "auth", "encryption", "signing", "client", "license")
+_KEYS = (
+    "api",
+    "access",
+    "account",
+    "private",
+    "auth",
+    "encryption",
+    "signing",
+    "client",
+    "license",
+    "secret",
+)
 _SECRET_NAMES = (
     "secret",
     "token",
@@ -59,7 +81,7 @@ _NAMED = {
     for kind, names, joint, shortest in (
         (
             "password",
-            "|".join((*_PASSWORD_NAMES[:-1], rf"(?:(?<![A-Za-z])|{_BEFORE_PASS})pass")),
+            "|".join((*_PASSWORD_NAMES[:-2], rf"(?:(?<![A-Za-z])|{_BEFORE_PASS})(?:pass|pw)")),
             JOINT % "",
             SHORTEST_PASSWORD,
         ),
@@ -67,16 +89,24 @@ _NAMED = {
     )
 }
 _ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
-_SHORT_NAME = re.compile(r"pass(?![a-z])", re.IGNORECASE)
-"""Also a verb, a ticket and a mark."""
+_SHORT_NAME = re.compile(r"(?:pass|pw)(?![a-z])", re.IGNORECASE)
 _SHORTEST_OF_SHORT_NAME = 6
+_VARIABLE = re.compile(r"[A-Za-z_][\w.:]*_(?:password|passwd|pwd)\Z", re.IGNORECASE)
+"""A bare one behind `=` is what a password is kept in."""
+_DIRECTORY = re.compile(r"pwd=[\"']?[/~]", re.IGNORECASE)
+"""A shell's working directory."""
 _WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
+_OTHER = re.compile(r"\s{0,8},\s{0,8}(?P<quote>[\"'])(?P<value>[^\"'\n]{1,256})(?P=quote)")
+_MOST_OTHERS = 7
+_LONGEST_LIST = 320
 _HEAD_LENGTH = 257
 """How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
+_VERBS = frozenset(("is", "ist", "est", "es", "\u00e8", "\u00e9", "lautet", "to"))
 _ENDS = ".,!?:"
 _LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
 _OPENED = re.compile(r"[^(\[]+[(\[][^()\[\]]+\Z")
 _CONTINUED = ("(", "[", "&")
+_ENTITIES = ("&quot;", "&#34;", "&#39;", "&apos;", "&lt;", "&gt;", "&nbsp;")
 _MOST_MARKED = 2_048
 _WITH_MARKS = re.compile(rf"{_MARKED}{{0,{_MOST_MARKED}}}")
 _NEXT_FIELD = re.compile(r"&(?:amp;)?[0-9A-Za-z_.\[\]%-]{0,40}=|&&|&\Z")
@@ -121,6 +151,8 @@ class _NamedValues:
                     cut = self._value(match, run)
                     if cut is not None:
                         found.append(cut)
+                        if match.group("list") is not None:
+                            found += self._others(match)
                         done = max(done, cut.end if match.lastgroup == "u" else -1)
         return found
 
@@ -130,13 +162,17 @@ class _NamedValues:
             return None
         text = match.string
         kind = match.lastgroup or "u"
-        quoted = None if kind == "u" else kind
+        quoted = _QUOTED.get(kind, kind)
         start, end = match.span(kind)
         behind = match.end()
         if quoted is None:
             run.reach(start)
             behind, end = run.end, run.kept_end
-            if run.end - start < _HEAD_LENGTH and text.startswith(_CONTINUED, run.end):
+            if (
+                run.end - start < _HEAD_LENGTH
+                and text.startswith(_CONTINUED, run.end)
+                and not text.startswith(_ENTITIES, run.end)
+            ):
                 run.marked = marked = run.marked or Run(_WITH_MARKS, text, _MOST_MARKED, _HEAD_LENGTH)
                 marked.reach(start)
                 end = _end_with_marks(text, start, run.end, marked.end)
@@ -144,20 +180,38 @@ class _NamedValues:
         value = text[start : min(end, start + _HEAD_LENGTH)]
         if quoted is None and end > run.end:  # no call
             value = value.translate(_WITHOUT_BRACKETS)
-        if not value or not (is_password(value) if self._is_password else is_secret(value)):
+        if not value or not (self._is_password_of(match, value) if self._is_password else is_secret(value)):
             return None
-        is_short = self._is_password and _SHORT_NAME.match(text, match.start()) is not None
-        if is_short and (len(value) < _SHORTEST_OF_SHORT_NAME or not is_mixed(value)):
-            return None
-        separator = match.group("sep")
-        if separator is not None:
-            if self._is_password and not _is_word(separator, value, quoted, is_short=is_short):
+        if match.group("sep") is not None:
+            if match.group("list") is not None and (rest not in ("", "s") or "==" in match.group("sep")):
                 return None
-        elif end - start < _HEAD_LENGTH and not is_joined(
+            if self._is_password and not _is_word(match, value, quoted):
+                return None
+        elif (quoted is not None or end - start < _HEAD_LENGTH) and not is_joined(
             match, value, behind, quoted, is_password=self._is_password
         ):
             return None
         return Cut(start, end)
+
+    def _others(self, match: re.Match[str]) -> Iterator[Cut]:
+        """Yield the values of a list that follow its first one."""
+        end = match.end()
+        for _ in range(_MOST_OTHERS):
+            element = _OTHER.match(match.string, end)
+            if element is None or element.end() > match.start() + _LONGEST_LIST:
+                return
+            value = element.group("value")
+            if is_password(value) if self._is_password else is_secret(value):
+                yield Cut(*element.span("value"))
+            end = element.end()
+
+    def _is_password_of(self, match: re.Match[str], value: str) -> bool:
+        if not is_password(value):
+            return False
+        if _SHORT_NAME.match(match.string, match.start()):  # also a verb, a ticket and a mark
+            return len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
+        is_variable = match.lastgroup == "u" and "=" in (match.group("sep") or "") and _VARIABLE.match(value)
+        return not is_variable and _DIRECTORY.match(match.string, match.start()) is None
 
 
 def _end_with_marks(text: str, start: int, mark_at: int, last: int) -> int:
@@ -182,34 +236,55 @@ def _is_open(text: str, value: str, end: int) -> bool:
     return _LINE_ENDS.match(text, end) is not None and _OPENED.match(value) is not None and is_mixed(value)
 
 
-def _is_word(separator: str, value: str, quoted: str | None, *, is_short: bool) -> bool:
+def _is_word(match: re.Match[str], value: str, quoted: str | None) -> bool:
     """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
-    if is_short:
+    separator: str = match.group("sep")
+    if _SHORT_NAME.match(match.string, match.start()):
         return not separator[0].isspace()
-    is_prose = "is" in separator or "to" in separator or (quoted is None and separator.endswith((" ", "\t")))
+    if match.group("of") is not None:
+        return is_apart(value) and " " not in value
+    is_prose = separator.strip(" \t:").lower() in _VERBS or (
+        quoted is None and separator.endswith((" ", "\t"))
+    )
     return not (is_prose and _WORDS_ONLY.match(value))
+
+
+_WORDS_HINT = "is|ist|est|es|lautet|to|for|of"
 
 
 def _hint_of(names: tuple[str, ...]) -> str:
     name = "|".join(names)
-    return rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'`\]*_]{{0,3}}[ \t]{{0,4}}(?:[:=]|(?i:is|to)[ \t:])|{hint_of(name)}"
+    return (
+        rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"'`\]*_]{{0,3}}[ \t]{{0,4}}"
+        rf"(?:[:=!&]|(?:(?i:{_WORDS_HINT})|[^ -~])[ \t:]|(?i:string))|{hint_of(name)}"
+    )
 
 
+_HELD_QUOTE = "&(?:[qQ][uU][oO][tT]|#34|#39|[aA][pP][oO][sS]);"
+_HELD_IS = "(?:[iI][sS][tT]?|[eE][sS][tT]?|[\u00e8\u00e9\u00c8\u00c9]|[lL][aA][uU][tT][eE][tT])"
 _HELD_SEPARATOR = (
-    r"""["'`\]*_]{0,3}[ \t]{0,4}(?::=|=>|==?|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?"""
-    r"""[ \t]{0,2}="""
-    r"""|:|[iI][sS]|[tT][oO])[*_]{0,2}[ \t]{0,4}:?[ \t]{0,4}"""
+    rf"""(?:(?:["'`\]*_]{{0,3}}|{_HELD_QUOTE})[ \t]{{0,4}}(?::=|=>|={{1,3}}|!={{1,2}}|(?::[ \t]{{0,2}})?"""
+    r"""(?:[sS][tT][rR](?:[iI][nN][gG])?|[oO][pP][tT][iI][oO][nN][aA][lL]\[[sS][tT][rR]\])(?: \| [nN][oO][nN][eE])?"""
+    rf"""[ \t]{{0,2}}:?=|:|{_HELD_IS}|[tT][oO])[*_]{{0,2}}[ \t]{{0,4}}:?[ \t]{{0,4}}"""
+    rf"""(?:{_HELD_QUOTE}|\[\s*|<[A-Za-z]+ ?/?>[ \t]*|&[nN][bB][sS][pP];)?"""
+    r"""|[ \t](?:[fF][oO][rR]|[oO][fF])(?:[ \t][^\s:="'`,;|<>()]+){1,4}"""
+    rf"""(?:[ \t]?:|[ \t]{_HELD_IS}:?)[ \t]+)"""
 )
 _HELD_VALUE = (
-    r"""[bBfFrRuU]{0,2}["']{0,2}(?:"(?:[^"\n]|"[0-9A-Za-z]){4,}|'[^'\n]{4,}|`[^`\n]{4,}"""
+    r"""[bBfFrRuU]{0,2}["']{0,2}(?:"(?:[^"\n]|"[0-9A-Za-z]){2,}|'(?:[^'\n]|'[0-9A-Za-z]){2,}|`[^`\n]{4,}"""
     r"""|["'`]?[^\s"'`;,<>|]{4,})"""
 )
+_HELD_LIST = (
+    rf"""["']?[ \t]*[:=]+[ \t]*\[\s*["'][^"'\n]+["'](?:\s*,\s*["'][^"'\n]+["']){{0,{_MOST_OTHERS}}}"""
+)
+_HELD_IN_JSON = r"""":[ \t]*"(?:[^"\n]|"(?:"|[ \t])*[^",:}\]\r\n \t])+"""
 
 
 def held_name(names: tuple[str, ...]) -> str:
     """Return what a stream holds back for names, in our dialect."""
     name = "|".join(either_case(name) for name in names)
-    return f"(?:{name})[0-9A-Za-z_.\\-]*(?:(?:{_HELD_SEPARATOR}|{HELD}){_HELD_VALUE}|{HELD_ELEMENT})"
+    joined = f"(?:{_HELD_SEPARATOR}|{HELD}){_HELD_VALUE}"
+    return f"(?:{name})[0-9A-Za-z_.\\-]*(?:{joined}|{_HELD_IN_JSON}|{_HELD_LIST}|{HELD_ELEMENT})"
 
 
 RULES = (
@@ -219,8 +294,8 @@ RULES = (
         source="OWASP, use of hard-coded password",
         pattern=_NAMED["password"].pattern,
         replacement="[REDACTED:password]",
-        search=_NamedValues("password", ("pass", "pwd")),
-        gate=holds_word("pass", "pwd"),
+        search=_NamedValues("password", ("pass", "pw")),
+        gate=holds_word("pass", "pw"),
         hint=_hint_of(_PASSWORD_NAMES),
         held=held_name(_PASSWORD_NAMES),
         body=_VALUE_BODY,

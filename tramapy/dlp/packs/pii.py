@@ -57,7 +57,7 @@ def _emails(view: View) -> Sequence[tuple[int, int]]:
         domain = (_DOMAIN_SPACED if _SPACED_END.match(text, at + 1) else _DOMAIN_ANY).match(text, at + 1)
         if domain is not None:
             start, end = _local_start(text, at), domain.end()
-            if start < at and not _is_no_address(text, start, at, end):
+            if start < at and not _is_no_address(text, start, at, end) and not _PICTURE.match(text, at):
                 found.append((start, end))
     return found
 
@@ -207,7 +207,7 @@ _DIFF_REACH = 300
 _PHONE_JOINTS = b"+ ()./-"
 _NANP_LENGTH = 11
 _NANP = re.compile(
-    r"(?<![0-9A-Za-z_+])(?<![0-9A-Za-z][.-])(?:1[ .-])?"
+    r"(?<![0-9A-Za-z_+])(?<![0-9A-Za-z][.-])(?:1[ .-])?(?![0-9]{3}\.[0-9]{3}-)"
     r"(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}"
     r"(?:(?=x[0-9])|(?![0-9A-Za-z_]))(?![.-][0-9A-Za-z])"
 )
@@ -326,12 +326,24 @@ _IPV4 = re.compile(
 )
 _THREE_DOTS = re.compile(r"\.(?<=[0-9]\.)[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
 _LONGEST_IPV4 = 16
-_LONGEST_VERSION = 17
+_LONGEST_VERSION = 40
+_NUMBERED = ("version", "release", "ver", "section", "clause", "chapter", "paragraph", "identifier", "oid")
+_BROWSERS = ("chrome", "chromium", "crios", "edge", "edg", "opr", "electron", "brave", "yabrowser", "version")
+
+
+def _backwards(listed: Iterable[str]) -> str:
+    return "|".join(word[::-1] for word in listed)
+
+
 _VERSION = re.compile(
-    r"(?:(?:\bv|version|release|ver)[ .:=]{0,2}"
-    r"|(?:chrome|chromium|crios|edge?|opr|electron|brave|yabrowser|version)/)\Z",
+    rf"(?:-[0-9.]{{7,15}})?[\"']?[ .:=(-]{{0,3}}[\"']?"
+    rf"(?:s?(?:dedda|degnahc)?(?:{_backwards(_NUMBERED)})|v(?![0-9A-Za-z_]))"
+    rf"|/(?:{_backwards(_BROWSERS)})|==[0-9a-z_\]-]| ?\u00a7",
     re.IGNORECASE,
 )
+"""What stands before a version or the number of a section, read from its end."""
+_PICTURE = re.compile(r"@[1-9]x\.(?:png|jpe?g|gif|webp|svg|pdf|heic|avif)(?![0-9A-Za-z])", re.IGNORECASE)
+"""How the file of a picture for screens of more dots is called, such as `icon@2x.png`."""
 
 
 def _ipv4s(view: View) -> Iterator[tuple[int, int]]:
@@ -351,10 +363,7 @@ def _ipv4s(view: View) -> Iterator[tuple[int, int]]:
 
 
 def _is_version(text: str, start: int) -> bool:
-    before = text[max(start - _LONGEST_VERSION, 0) : start].lower()
-    # Nearly all places are told without the search.
-    is_likely = before.endswith("/") or "v" in before or "release" in before
-    return is_likely and _VERSION.search(before) is not None
+    return _VERSION.match(text[max(start - _LONGEST_VERSION, 0) : start][::-1]) is not None
 
 
 _IPV6 = re.compile(

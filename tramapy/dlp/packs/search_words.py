@@ -15,7 +15,7 @@ _WORDS = (
     b"key",
     b"credential",
     b"pass",
-    b"pwd",
+    b"pw",
     b"bearer",
     b"auth",
     b"basic",
@@ -27,7 +27,7 @@ _WORDS = (
 # Most texts hold no word. The standard library skips to a single letter: where it is rare, that tells of several words
 # in two thirds of the time of a search for each. These are looked for from behind, as in `View`.
 _WITH_K = re.compile(rb"k(?:ey|(?<=tok)en|(?<=cook)ie)")
-_WITH_P = re.compile(rb"p(?:ass|wd)")
+_WITH_P = re.compile(rb"p(?:ass|w)")
 _WITH_B = re.compile(rb"b(?:earer|asic)")
 _OTHERS = (b"secret", b"credential", b"auth", b"identified")
 

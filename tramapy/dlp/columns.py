@@ -1,0 +1,179 @@
+"""`Columns`: find the passwords that stand in a column below a heading, in a text that comes in pieces.
+
+The heading may be any number of rows away, so no search around a match finds it. What is remembered of a table is
+which of its columns hold passwords; of a row no more is held back than a cell of such a column.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tramapy.dlp.checks import is_password
+from tramapy.dlp.packs.joints import is_apart
+from tramapy.dlp.packs.password_columns import AROUND, LONGEST_HEADING, NAME
+
+__all__ = ["Columns"]
+
+_MOST_IN_LINE = 1_000
+"""A longer line is no row."""
+_NAME = re.compile(NAME)
+_HEADING = re.compile(r"[0-9A-Za-z_#.-]{1,32}(?: [0-9A-Za-z_().-]{1,32}){0,2}")
+_RULE = "|+: =-\r"
+_QUOTING = ",;"
+_QUOTED = re.compile(r"[ \t]*\"(?:[^\"]|\"\")*+(?:\"|\Z)")
+
+
+class _Table(NamedTuple):
+    """What is remembered of a table.
+
+    Args:
+        mark: What stands between its cells.
+        cell_count: How many cells each row has.
+        columns: Which of them hold passwords.
+    """
+
+    mark: str
+    cell_count: int
+    columns: frozenset[int]
+
+
+class Columns:
+    """Reads one text.
+
+    Attributes:
+        undecided_start: Where what may still be claimed begins.
+    """
+
+    __slots__ = (
+        "_before",
+        "_candidate",
+        "_cell_count",
+        "_cell_start",
+        "_length",
+        "_line",
+        "_start",
+        "_table",
+        "undecided_start",
+    )
+
+    def __init__(self) -> None:
+        self._line = ""
+        """The head of the line that is read."""
+        self._length = 0
+        """Of all of the line."""
+        self._start = 0
+        """Where the line begins in the text."""
+        self._cell_count = 0
+        """How many of its cells are whole."""
+        self._cell_start = 0
+        """Where the next one begins in the line."""
+        self._before = ""
+        self._candidate: _Table | None = None
+        """Of a heading between bars: a table only if a ruled line follows."""
+        self._table: _Table | None = None
+        self.undecided_start: int = 0
+
+    def feed(self, text: str) -> list[tuple[int, int]]:
+        """Read the next piece; return what to cut, as places in the whole text."""
+        found: list[tuple[int, int]] = []
+        if "\n" in text:
+            *lines, text = text.split("\n")
+            for line in lines:
+                self._add(line)
+                if self._table is not None:
+                    found += self._cells(self._table, is_whole=True)
+                self._end_line()
+        self._add(text)
+        self.undecided_start = self._start + self._length
+        if self._table is not None:
+            found += self._cells(self._table, is_whole=False)
+        return found
+
+    def finish(self) -> list[tuple[int, int]]:
+        """End the text; return what to cut in its last row."""
+        self.undecided_start = self._start + self._length
+        return [] if self._table is None else self._cells(self._table, is_whole=True)
+
+    def _add(self, text: str) -> None:
+        self._length += len(text)
+        if len(self._line) < _MOST_IN_LINE:
+            self._line = (self._line + text)[:_MOST_IN_LINE]
+
+    def _cells(self, table: _Table, *, is_whole: bool) -> list[tuple[int, int]]:
+        """Return what to cut in the cells of the line that became whole."""
+        found: list[tuple[int, int]] = []
+        line, is_cut_off = self._line, self._length > _MOST_IN_LINE
+        while True:
+            start = self._cell_start
+            end = _cell_end(line, start, table.mark)
+            is_last = end == len(line)
+            if is_last and (is_cut_off or not is_whole):
+                if self._cell_count in table.columns and not is_cut_off:
+                    self.undecided_start = self._start + start
+                return found
+            if self._cell_count in table.columns:
+                found += self._password(start, line[start:end])
+            if is_last:
+                return found
+            self._cell_count += 1
+            self._cell_start = end + 1
+
+    def _password(self, start: int, cell: str) -> list[tuple[int, int]]:
+        value = cell.strip(AROUND)
+        if not is_password(value) or not is_apart(value) or " " in value:
+            return []
+        first = self._start + start + cell.index(value)
+        return [(first, first + len(value))]
+
+    def _end_line(self) -> None:
+        line = self._line if self._length < _MOST_IN_LINE else ""
+        is_ruled = "-" in line and not line.strip(_RULE)
+        if self._candidate is not None:
+            self._table = self._candidate if is_ruled else None
+            self._candidate = None
+        elif self._table is not None and not is_ruled and not _is_row(line, self._table):
+            self._table = None
+        if self._table is None:
+            self._begin_table(line)
+        self._before = line
+        self._start += self._length + 1
+        self._line = ""
+        self._length = self._cell_count = self._cell_start = 0
+
+    def _begin_table(self, line: str) -> None:
+        mark = next((mark for mark in "|\t;," if mark in line), None)
+        if mark is None or _NAME.search(line) is None:
+            return
+        cells = _split(line, mark)
+        names = [cell.strip(AROUND) if len(cell) < LONGEST_HEADING else "" for cell in cells]
+        columns = frozenset(place for place, name in enumerate(names) if _NAME.fullmatch(name))
+        table = _Table(mark, len(names), columns)
+        if not columns or not all(_HEADING.fullmatch(name) for name in names if name or mark != "|"):
+            return
+        if mark == "|":
+            self._candidate = table
+        elif not _is_row(self._before, table):
+            self._table = table
+
+
+def _is_row(line: str, table: _Table) -> bool:
+    return len(_split(line, table.mark)) == table.cell_count
+
+
+def _split(line: str, mark: str) -> list[str]:
+    cells: list[str] = []
+    start = 0
+    while True:
+        end = _cell_end(line, start, mark)
+        cells.append(line[start:end])
+        if end == len(line):
+            return cells
+        start = end + 1
+
+
+def _cell_end(line: str, start: int, mark: str) -> int:
+    """Return where a cell ends; one with a quote that is not closed takes the rest of the line."""
+    quoted = _QUOTED.match(line, start) if mark in _QUOTING else None
+    end = line.find(mark, start if quoted is None else quoted.end())
+    return len(line) if end < 0 else end

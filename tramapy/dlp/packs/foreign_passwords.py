@@ -1,0 +1,97 @@
+"""A rule for passwords behind the word for them in languages that do not say `password`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tramapy.dlp.checks import is_password
+from tramapy.dlp.pack_rule import Cut, PackRule, either_case
+from tramapy.dlp.packs.joints import is_apart
+from tramapy.dlp.view import View
+
+__all__ = ["RULES"]
+
+_PLAIN = ("kennwort", "wachtwoord", "contrasena", "contrase\u00f1a", "senha", "mot de passe")
+_PLAIN_STEMS = tuple(
+    (word, 0) for word in (b"kennwort", b"wachtwoord", b"contrase", b"senha", b"mot de passe")
+)
+# The stem, in each case that it is written in, and where it stands in the word.
+_STEMS = (
+    ("\u0430\u0440\u043e\u043b", 1),
+    ("\u0410\u0420\u041e\u041b", 1),
+    ("\u5bc6\u7801", 0),
+    ("\u5bc6\u78bc", 0),
+    ("\u53e3\u4ee4", 0),
+    ("\u30d1\u30b9\u30ef\u30fc\u30c9", 0),
+    ("\ube44\ubc00\ubc88\ud638", 0),
+    ("as\u0142o", 1),
+    ("\u00f6senord", 1),
+    ("\u015fifre", 0),
+    ("\u015eifre", 0),
+    ("elsz\u00f3", 1),
+)
+_OTHER = (
+    "[\u043f\u041f]\u0430\u0440\u043e\u043b[\u044c\u044f]|\u041f\u0410\u0420\u041e\u041b\u042c|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4"
+    "|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638|[hH]as\u0142o|[lL]\u00f6senord|[\u015f\u015e]ifre|[jJ]elsz\u00f3"
+)
+_WORDS = "|".join((*map(either_case, _PLAIN), _OTHER))
+_VERBS = "ist|lautet|est|es|\u00e9|\u00e8|is|\u00e4r|to|jest"
+_SIGN = r"[ \t]{0,4}[:=][*_]{0,2}[ \t]{0,4}"
+_JOINT = (
+    rf"[\"'`*_]{{0,2}}(?:{_SIGN}|[ \t]{{1,3}}(?P<verb>{_VERBS}):?[ \t]{{1,3}}|(?P<bare>[ \t]{{1,3}})"
+    r"|[ \t]?(?P<short>[\u662f\u4e3a\u70ba\u306f\ub294\uc740])[ \t]?:?[ \t]?)"
+)
+_BARE = r"[!#-%*+\-./0-9:=?@A-Z\\^_a-z~]"
+_VALUE = rf"(?:\"(?P<d>[^\"\n]{{4,256}})\"|'(?P<s>[^'\n]{{4,256}})'|`(?P<b>[^`\n]{{4,256}})`|(?P<u>{_BARE}{{4,1024}}))"
+_PASSWORD = re.compile(rf"(?:{_WORDS}){_JOINT}{_VALUE}")
+_ENDS = ".,!?:"
+
+
+def _may_hold(view: View) -> bool:
+    return not view.part.isascii() or any(view.lower.rfind(stem) >= 0 for stem, _ in _PLAIN_STEMS)
+
+
+def _passwords(view: View) -> Iterator[Cut]:
+    places = [place for stem, _ in _PLAIN_STEMS for place in view.places_of_word(stem)]
+    if not view.part.isascii():
+        places += [place - offset for stem, offset in _STEMS for place in view.places_of(stem)]
+    for place in places:
+        match = _PASSWORD.match(view.text, place) if place >= 0 else None
+        if match is not None:
+            yield from _password(match)
+
+
+def _password(match: re.Match[str]) -> Iterator[Cut]:
+    kind = match.lastgroup or "u"
+    value = match.group(kind)
+    if kind == "u":
+        value = value.rstrip(_ENDS)
+    # Behind a colon a word may begin a sentence, too.
+    if is_password(value) and is_apart(value):
+        start = match.start(kind)
+        yield Cut(start, start + len(value))
+
+
+_HELD_VERBS = (
+    "[iI][sS][tT]?|[lL][aA][uU][tT][eE][tT]|[eE][sS][tT]?|[\u00e9\u00e8\u00c9\u00c8]|\u00e4r|[tT][oO]|[jJ]est"
+)
+
+RULES = (
+    PackRule(
+        id="foreign_password",
+        title="Passwords behind the word for them in a dozen other languages",
+        source="OWASP, use of hard-coded password",
+        pattern=_PASSWORD.pattern,
+        replacement="[REDACTED:foreign_password]",
+        search=_passwords,
+        gate=_may_hold,
+        hint=r"(?i:kennwort|wachtwoord|contrase|senha|mot de passe)"
+        r"|[?\x80-\xff]{2}[a-z]{0,6}[\"'`*_]{0,2}[ \t]{0,4}(?:[:=]|[!-~]{4})"
+        r"|(?i:as[?]o|[^ -~]senord|[?]ifre|elsz[^ -~])",
+        held=rf"(?:{_WORDS})[\"'`*_]{{0,2}}(?:{_SIGN}|[ \t]+(?:(?:{_HELD_VERBS}):?[ \t]+)?"
+        r"|[ \t]?[\u662f\u4e3a\u70ba\u306f\ub294\uc740][ \t]?:?[ \t]?)"
+        rf"(?:\"[^\"\n]{{4,}}\"|'[^'\n]{{4,}}'|`[^`\n]{{4,}}`|{_BARE}{{4,}})",
+        is_checked=False,
+    ),
+)

@@ -1,0 +1,58 @@
+"""A rule for passwords in a column: it finds the heading, and `Columns` reads what stands below."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tramapy.dlp.pack_rule import Cut, PackRule
+from tramapy.dlp.packs.search_words import holds_word
+from tramapy.dlp.view import View
+
+__all__ = ["AROUND", "ID", "LONGEST_HEADING", "NAME", "RULES"]
+
+ID: Final = "password_column"
+NAME: Final = r"(?:[0-9A-Za-z]{1,16}[ _-]){0,2}(?i:password|passwd|passphrase|passwort|secret)[sS]?"
+"""What a heading of such a column says."""
+AROUND: Final = " \t\r\"'*_`"
+"""What may stand around it, and around a cell."""
+LONGEST_HEADING: Final = 120
+"""How long the cell of a heading may be."""
+
+_MARKS = ",;|\t"
+_HEADING = re.compile(
+    rf"(?:\A|[\n{_MARKS}])[{AROUND}]*(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?:password|passwd|passphrase|passwort|secret)"
+    rf"[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\Z)",
+    re.IGNORECASE | re.ASCII,
+)
+
+_REST = re.compile(rf"[a-z]{{6,11}}[{AROUND}]*(?:[{_MARKS}\n]|\Z)", re.IGNORECASE | re.ASCII)
+
+
+def _headings(view: View) -> list[Cut]:
+    """Find the first heading; as a place only, from which the whole text is looked at in another way."""
+    for word in (b"passw", b"passp", b"secret"):
+        for place in view.places_of_word(word):
+            if _REST.match(view.text, place) is None:  # by far the most
+                continue
+            found = _HEADING.search(view.text, max(place - LONGEST_HEADING, 0), place + LONGEST_HEADING)
+            if found is not None:
+                return [Cut(*found.span())]
+    return []
+
+
+RULES = (
+    PackRule(
+        id=ID,
+        title="Passwords in a column below their name, in CSV and tables of text",
+        source="OWASP, use of hard-coded password; RFC 4180",
+        pattern=NAME,
+        replacement=f"[REDACTED:{ID}]",
+        search=_headings,
+        gate=holds_word("pass", "secret"),
+        hint=rf"(?:\A|[\n{_MARKS}])[{AROUND}]*{NAME}[{AROUND}]*(?:[{_MARKS}\n]|\z)",
+        # `Columns` holds back the cells; of headings nothing has to be.
+        held=r"\x00\x00\x00",
+        is_checked=False,
+    ),
+)
