@@ -42,6 +42,7 @@ class Columns:
     """Reads one text.
 
     Attributes:
+        table: The table that the text is in; outside of one, nothing is claimed before the next line.
         undecided_start: Where what may still be claimed begins.
     """
 
@@ -53,7 +54,7 @@ class Columns:
         "_length",
         "_line",
         "_start",
-        "_table",
+        "table",
         "undecided_start",
     )
 
@@ -71,7 +72,7 @@ class Columns:
         self._before = ""
         self._candidate: _Table | None = None
         """Of a heading between bars: a table only if a ruled line follows."""
-        self._table: _Table | None = None
+        self.table: _Table | None = None
         self.undecided_start: int = 0
 
     def feed(self, text: str) -> list[tuple[int, int]]:
@@ -81,19 +82,19 @@ class Columns:
             *lines, text = text.split("\n")
             for line in lines:
                 self._add(line)
-                if self._table is not None:
-                    found += self._cells(self._table, is_whole=True)
+                if self.table is not None:
+                    found += self._cells(self.table, is_whole=True)
                 self._end_line()
         self._add(text)
         self.undecided_start = self._start + self._length
-        if self._table is not None:
-            found += self._cells(self._table, is_whole=False)
+        if self.table is not None:
+            found += self._cells(self.table, is_whole=False)
         return found
 
     def finish(self) -> list[tuple[int, int]]:
         """End the text; return what to cut in its last row."""
         self.undecided_start = self._start + self._length
-        return [] if self._table is None else self._cells(self._table, is_whole=True)
+        return [] if self.table is None else self._cells(self.table, is_whole=True)
 
     def _add(self, text: str) -> None:
         self._length += len(text)
@@ -130,11 +131,11 @@ class Columns:
         line = self._line if self._length < _MOST_IN_LINE else ""
         is_ruled = "-" in line and not line.strip(_RULE)
         if self._candidate is not None:
-            self._table = self._candidate if is_ruled else None
+            self.table = self._candidate if is_ruled else None
             self._candidate = None
-        elif self._table is not None and not is_ruled and not _is_row(line, self._table):
-            self._table = None
-        if self._table is None:
+        elif self.table is not None and not is_ruled and not _is_row(line, self.table):
+            self.table = None
+        if self.table is None:
             self._begin_table(line)
         self._before = line
         self._start += self._length + 1
@@ -154,7 +155,7 @@ class Columns:
         if mark == "|":
             self._candidate = table
         elif not _is_row(self._before, table):
-            self._table = table
+            self.table = table
 
 
 def _is_row(line: str, table: _Table) -> bool:

@@ -86,12 +86,15 @@ class OnePass:
             return unchanged(text)
         if folded is not None and not folded.is_aligned:
             claims = [_original(claim, folded) for claim in claims]
-        if self.column_rank is not None and any(claim[3] == self.column_rank for claim in claims):
-            columns = Columns()
-            claims = self.without_headings(claims)
-            claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
-            if not claims and not self.matchers:
-                return unchanged(text)
+        column_rank = self.column_rank
+        for claim in claims:
+            if claim[3] == column_rank:
+                columns = Columns()
+                claims = self.without_headings(claims)
+                claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
+                if not claims and not self.matchers:
+                    return unchanged(text)
+                break
         if self.matchers or self._is_limited or not self._keeps_all:
             applying = self.applying(context)
             for rank, matcher in enumerate(self.matchers, len(self.packed)):

@@ -28,6 +28,10 @@ _LOOK_AHEAD = 12
 """How many characters behind a match may still decide on it."""
 _LONGEST_MATCH = 1_536
 """No match that has a longest length is longer, and no other is decided by more than that."""
+_MOST_UNREAD = 256
+"""How many pieces may wait for the end of their line, until `Columns` reads them."""
+_LONGEST_UNREAD = 64
+"""A longer one does not wait."""
 _TAIL = 256
 """How much of a match that is being dropped is kept, to see where it ends."""
 
@@ -51,6 +55,7 @@ class OnePassStream:
         "_pack",
         "_scanners",
         "_splicer",
+        "_unread",
     )
 
     def __init__(self, one_pass: OnePass, context: DlpContext) -> None:
@@ -58,6 +63,7 @@ class OnePassStream:
         self._applying = one_pass.applying(context)
         self._pack = _PackSource(one_pass)
         self._columns = None if one_pass.column_rank is None else Columns()
+        self._unread: list[str] = []
         self._scanners = [
             (rank, Scanner(matcher.automaton))
             for rank, matcher in enumerate(one_pass.matchers, len(one_pass.packed))
@@ -82,8 +88,17 @@ class OnePassStream:
         """
         self._held += text
         self._pack.feed(text)
-        if self._columns is not None:
-            self._claim(self._one_pass.claims_of_columns(self._columns.feed(text)))
+        columns = self._columns
+        if columns is not None:
+            # Only in a table, what stands in a line must be known before the line's end.
+            self._unread.append(text)
+            if (
+                "\n" in text
+                or columns.table is not None
+                or len(self._unread) > _MOST_UNREAD
+                or len(text) > _LONGEST_UNREAD
+            ):
+                self._claim(self._one_pass.claims_of_columns(columns.feed(self._take_unread())))
         for rank, scanner in self._scanners:
             scanner.feed(text)
             self._take(rank, scanner)
@@ -96,8 +111,10 @@ class OnePassStream:
             DlpInspectionError: A rule blocks the text.
         """
         self._pack.finish()
-        if self._columns is not None:
-            self._claim(self._one_pass.claims_of_columns(self._columns.finish()))
+        columns = self._columns
+        if columns is not None:
+            spans = columns.feed(self._take_unread()) + columns.finish()
+            self._claim(self._one_pass.claims_of_columns(spans))
         for rank, scanner in self._scanners:
             scanner.finish()
             self._take(rank, scanner)
@@ -108,7 +125,12 @@ class OnePassStream:
         self._held = self._left = ""
         self._claims = []
         self._columns = None
+        self._unread = []
         self._pack.drop()
+
+    def _take_unread(self) -> str:
+        pieces, self._unread = self._unread, []
+        return "".join(pieces)
 
     def _take(self, rank: int, scanner: Scanner) -> None:
         if scanner.has_empty_match:
@@ -126,7 +148,7 @@ class OnePassStream:
         if pack.claims:
             self._claim(pack.take_claims())
         end = pack.decided_end
-        if self._columns is not None:
+        if self._columns is not None and self._columns.table is not None:
             end = min(end, self._columns.undecided_start)
         for _, scanner in self._scanners:
             end = min(end, scanner.decided_end)

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from tramapy.dlp.checks import is_password
 from tramapy.dlp.pack_rule import Cut, PackRule, either_case
 from tramapy.dlp.packs.joints import is_apart
+from tramapy.dlp.packs.search_words import words_here
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
 
 _PLAIN = ("kennwort", "wachtwoord", "contrasena", "contrase\u00f1a", "senha", "mot de passe")
-_PLAIN_STEMS = tuple(
-    (word, 0) for word in (b"kennwort", b"wachtwoord", b"contrase", b"senha", b"mot de passe")
-)
+_PLAIN_STEMS = (b"kennwort", b"wachtwoord", b"contrase", b"senha", b"mot de passe")
 # The stem, in each case that it is written in, and where it stands in the word.
 _STEMS = (
     ("\u0430\u0440\u043e\u043b", 1),
@@ -46,16 +45,20 @@ _BARE = r"[!#-%*+\-./0-9:=?@A-Z\\^_a-z~]"
 _VALUE = rf"(?:\"(?P<d>[^\"\n]{{4,256}})\"|'(?P<s>[^'\n]{{4,256}})'|`(?P<b>[^`\n]{{4,256}})`|(?P<u>{_BARE}{{4,1024}}))"
 _PASSWORD = re.compile(rf"(?:{_WORDS}){_JOINT}{_VALUE}")
 _ENDS = ".,!?:"
+_ANY_STEM = frozenset(_PLAIN_STEMS)
 
 
 def _may_hold(view: View) -> bool:
-    return not view.part.isascii() or any(view.lower.rfind(stem) >= 0 for stem, _ in _PLAIN_STEMS)
+    return not view.part.isascii() or not _ANY_STEM.isdisjoint(view.once(words_here))
 
 
 def _passwords(view: View) -> Iterator[Cut]:
-    places = [place for stem, _ in _PLAIN_STEMS for place in view.places_of_word(stem)]
-    if not view.part.isascii():
-        places += [place - offset for stem, offset in _STEMS for place in view.places_of(stem)]
+    places = [place for stem in _PLAIN_STEMS for place in view.places_of_word(stem)]
+    part = view.part
+    if not part.isascii():
+        places += [
+            place - offset for stem, offset in _STEMS if stem in part for place in view.places_of(stem)
+        ]
     for place in places:
         match = _PASSWORD.match(view.text, place) if place >= 0 else None
         if match is not None:

@@ -85,17 +85,22 @@ _SHORT = re.compile(r"pass\s", re.IGNORECASE)
 """Also a verb."""
 
 
+_NO_WORD = r"[0-9!@#$%^*+?~\x80-\xff]"
+"""In a value that is apart from words, for RE2; a `?` may be any digit, too."""
+
+
 def hint_of(name: str) -> str:
     """Return where one of some names is joined so, for RE2."""
     return (
         rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}(?:[\"'`*_]{{0,2}}[ \t]{{0,40}}[|\t]"
         rf"|[\"']?[ \t]{{0,4}}(?:,?|:[ \t\r\n]{{0,4}}[{{])[ \t\r\n]{{0,24}}[\"']?(?i:value|content)|[\"']?[ \t]{{0,4}}>"
         rf"| ?[(] ?[\"']|[\"'`*_]{{0,2}} ?->? ?|\"\r?\n|[ \t]{{0,4}}:?[ \t]{{0,4}}</)"
-        rf"|(?:\A|\n)[\"']?[0-9A-Za-z_.-]{{0,40}}(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"']?[,;]"
-        r"|(?:(?i:with|and|or|use|using|enter|user|try|env|setx|setenv)|[,/:])[ \t]{0,2}(?:(?i:the)[ \t])?"
-        rf"[0-9A-Za-z_]{{0,30}}(?i:{name})[ \t\r\n]"
+        # What stands before the name is left out: to follow that through all text costs more than some false hints.
+        rf"|(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"']?[,;] ?"
+        rf"(?:[bBfFrRuU]{{0,2}}[\"'`]|[^\s\"'`;,<>|]{{48}}|[^\s\"'`;,<>|]*{_NO_WORD})"
+        rf"|(?i:{name})[ \t\r\n]{{1,12}}`?[^\s\"'`;,<>|]*[0-9?\x80-\xff]"
         rf"|[<-](?i:store|key|user|db|api)?(?i:{name}|key)[ \t\r\n]|<[0-9A-Za-z_.:-]{{1,40}}(?i:{name})[ \t\r\n]"
-        rf"|(?i:{name})[ \t\r\n]{{1,12}}[\"']"
+        rf"|(?i:{name})[ \t\r\n]{{1,12}}[bBfFrRuU]{{0,2}}[\"']"
         # What is as long as that is a value whatever stands around it.
         rf"|(?i:{name})[0-9A-Za-z_.-]{{0,40}}[ \t\r\n]{{1,12}}[^\s\"'`;,&<>(){{}}\[\]|]{{48}}"
         rf"|(?i:login)[ \t\r\n]{{1,12}}[!-~]{{1,40}}[ \t\r\n]{{1,12}}(?i:{name})[ \t\r\n]"

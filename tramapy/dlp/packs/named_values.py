@@ -90,10 +90,12 @@ _NAMED = {
 }
 _ENDS_IN_ANOTHER_KIND = re.compile(rf".*?{_OF_ANOTHER_KIND}\Z", re.IGNORECASE)
 _SHORT_NAME = re.compile(r"(?:pass|pw)(?![a-z])", re.IGNORECASE)
+"""Also a verb, a ticket and a mark."""
 _SHORTEST_OF_SHORT_NAME = 6
 _VARIABLE = re.compile(r"[A-Za-z_][\w.:]*_(?:password|passwd|pwd)\Z", re.IGNORECASE)
 """A bare one behind `=` is what a password is kept in."""
-_DIRECTORY = re.compile(r"pwd=[\"']?[/~]", re.IGNORECASE)
+_DIRECTORY_STARTS = "/~"
+_DIRECTORY = re.compile(rf"pwd=[\"']?[{_DIRECTORY_STARTS}]", re.IGNORECASE)
 """A shell's working directory."""
 _WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
 _OTHER = re.compile(r"\s{0,8},\s{0,8}(?P<quote>[\"'])(?P<value>[^\"'\n]{1,256})(?P=quote)")
@@ -180,12 +182,16 @@ class _NamedValues:
         value = text[start : min(end, start + _HEAD_LENGTH)]
         if quoted is None and end > run.end:  # no call
             value = value.translate(_WITHOUT_BRACKETS)
-        if not value or not (self._is_password_of(match, value) if self._is_password else is_secret(value)):
+        if not value or not (is_password(value) if self._is_password else is_secret(value)):
             return None
-        if match.group("sep") is not None:
-            if match.group("list") is not None and (rest not in ("", "s") or "==" in match.group("sep")):
+        is_short = self._is_password and _SHORT_NAME.match(text, match.start()) is not None
+        if is_short and (len(value) < _SHORTEST_OF_SHORT_NAME or not is_mixed(value)):
+            return None
+        separator: str | None = match.group("sep")
+        if separator is not None:
+            if match.group("list") is not None and (rest not in ("", "s") or "==" in separator):
                 return None
-            if self._is_password and not _is_word(match, value, quoted):
+            if self._is_password and not _is_word(match, separator, value, quoted, is_short=is_short):
                 return None
         elif (quoted is not None or end - start < _HEAD_LENGTH) and not is_joined(
             match, value, behind, quoted, is_password=self._is_password
@@ -204,14 +210,6 @@ class _NamedValues:
             if is_password(value) if self._is_password else is_secret(value):
                 yield Cut(*element.span("value"))
             end = element.end()
-
-    def _is_password_of(self, match: re.Match[str], value: str) -> bool:
-        if not is_password(value):
-            return False
-        if _SHORT_NAME.match(match.string, match.start()):  # also a verb, a ticket and a mark
-            return len(value) >= _SHORTEST_OF_SHORT_NAME and is_mixed(value)
-        is_variable = match.lastgroup == "u" and "=" in (match.group("sep") or "") and _VARIABLE.match(value)
-        return not is_variable and _DIRECTORY.match(match.string, match.start()) is None
 
 
 def _end_with_marks(text: str, start: int, mark_at: int, last: int) -> int:
@@ -236,11 +234,15 @@ def _is_open(text: str, value: str, end: int) -> bool:
     return _LINE_ENDS.match(text, end) is not None and _OPENED.match(value) is not None and is_mixed(value)
 
 
-def _is_word(match: re.Match[str], value: str, quoted: str | None) -> bool:
+def _is_word(match: re.Match[str], separator: str, value: str, quoted: str | None, *, is_short: bool) -> bool:
     """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
-    separator: str = match.group("sep")
-    if _SHORT_NAME.match(match.string, match.start()):
+    if is_short:
         return not separator[0].isspace()
+    if "=" in separator and (
+        (quoted is None and _VARIABLE.match(value))
+        or (value[0] in _DIRECTORY_STARTS and _DIRECTORY.match(match.string, match.start()))
+    ):
+        return False
     if match.group("of") is not None:
         return is_apart(value) and " " not in value
     is_prose = separator.strip(" \t:").lower() in _VERBS or (

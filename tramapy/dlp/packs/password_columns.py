@@ -12,7 +12,8 @@ from tramapy.dlp.view import View
 __all__ = ["AROUND", "ID", "LONGEST_HEADING", "NAME", "RULES"]
 
 ID: Final = "password_column"
-NAME: Final = r"(?:[0-9A-Za-z]{1,16}[ _-]){0,2}(?i:password|passwd|passphrase|passwort|secret)[sS]?"
+_ROOTS = "password|passwd|passphrase|passwort|secret"
+NAME: Final = rf"(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?i:{_ROOTS})[sS]?"
 """What a heading of such a column says."""
 AROUND: Final = " \t\r\"'*_`"
 """What may stand around it, and around a cell."""
@@ -21,7 +22,7 @@ LONGEST_HEADING: Final = 120
 
 _MARKS = ",;|\t"
 _HEADING = re.compile(
-    rf"(?:\A|[\n{_MARKS}])[{AROUND}]*(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?:password|passwd|passphrase|passwort|secret)"
+    rf"(?:\A|[\n{_MARKS}])[{AROUND}]*(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?:{_ROOTS})"
     rf"[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\Z)",
     re.IGNORECASE | re.ASCII,
 )
@@ -50,7 +51,8 @@ RULES = (
         replacement=f"[REDACTED:{ID}]",
         search=_headings,
         gate=holds_word("pass", "secret"),
-        hint=rf"(?:\A|[\n{_MARKS}])[{AROUND}]*{NAME}[{AROUND}]*(?:[{_MARKS}\n]|\z)",
+        # without what stands before the word, which RE2 would have to follow through all text
+        hint=rf"(?i:{_ROOTS})[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\z)",
         # `Columns` holds back the cells; of headings nothing has to be.
         held=r"\x00\x00\x00",
         is_checked=False,

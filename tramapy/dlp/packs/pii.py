@@ -57,7 +57,11 @@ def _emails(view: View) -> Sequence[tuple[int, int]]:
         domain = (_DOMAIN_SPACED if _SPACED_END.match(text, at + 1) else _DOMAIN_ANY).match(text, at + 1)
         if domain is not None:
             start, end = _local_start(text, at), domain.end()
-            if start < at and not _is_no_address(text, start, at, end) and not _PICTURE.match(text, at):
+            if (
+                start < at
+                and not _is_no_address(text, start, at, end)
+                and not (text[at + 1].isdigit() and _PICTURE.match(text, at))
+            ):
                 found.append((start, end))
     return found
 
@@ -343,7 +347,7 @@ _VERSION = re.compile(
 )
 """What stands before a version or the number of a section, read from its end."""
 _PICTURE = re.compile(r"@[1-9]x\.(?:png|jpe?g|gif|webp|svg|pdf|heic|avif)(?![0-9A-Za-z])", re.IGNORECASE)
-"""How the file of a picture for screens of more dots is called, such as `icon@2x.png`."""
+"""How the name of a picture for screens of more dots is called, such as `icon@2x.png`."""
 
 
 def _ipv4s(view: View) -> Iterator[tuple[int, int]]:
