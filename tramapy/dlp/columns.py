@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from tramapy.dlp.checks import is_password
 from tramapy.dlp.packs.joints import is_apart
-from tramapy.dlp.packs.password_columns import AROUND, LONGEST_HEADING, NAME
+from tramapy.dlp.packs.password_columns import AROUND, LONGEST_HEADING, NAME, STEMS
 
 __all__ = ["Columns"]
 
 _MOST_IN_LINE = 1_000
 """A longer line is no row."""
-_NAME = re.compile(NAME)
+_NAME = re.compile(NAME, re.ASCII)
 _HEADING = re.compile(r"[0-9A-Za-z_#.-]{1,32}(?: [0-9A-Za-z_().-]{1,32}){0,2}")
 _RULE = "|+: =-\r"
 _QUOTING = ",;"
@@ -143,8 +143,11 @@ class Columns:
         self._length = self._cell_count = self._cell_start = 0
 
     def _begin_table(self, line: str) -> None:
+        lower = line.lower()
+        if all(stem not in lower for stem in STEMS):
+            return
         mark = next((mark for mark in "|\t;," if mark in line), None)
-        if mark is None or _NAME.search(line) is None:
+        if mark is None:
             return
         cells = _split(line, mark)
         names = [cell.strip(AROUND) if len(cell) < LONGEST_HEADING else "" for cell in cells]

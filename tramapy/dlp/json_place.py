@@ -40,7 +40,9 @@ class JsonPlace:
 
     def read(self, text: str) -> None:
         """Read on."""
-        if not self.is_left_alone(text) and self._is_json:
+        if self._is_json is None:
+            self.is_left_alone(text)
+        if self._is_json:
             self._read(text)
 
     def is_left_alone(self, text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
 
 from tramapy.dlp.alive import AliveState
 from tramapy.dlp.claims import Claim, united_claims
@@ -28,10 +29,8 @@ _LOOK_AHEAD = 12
 """How many characters behind a match may still decide on it."""
 _LONGEST_MATCH = 1_536
 """No match that has a longest length is longer, and no other is decided by more than that."""
-_MOST_UNREAD = 256
-"""How many pieces may wait for the end of their line, until `Columns` reads them."""
-_LONGEST_UNREAD = 64
-"""A longer one does not wait."""
+_MOST_UNREAD = 512
+"""How much of a line may wait for its end, until `Columns` reads it."""
 _TAIL = 256
 """How much of a match that is being dropped is kept, to see where it ends."""
 
@@ -50,6 +49,7 @@ class OnePassStream:
         "_columns",
         "_held",
         "_held_start",
+        "_is_in_table",
         "_left",
         "_one_pass",
         "_pack",
@@ -63,7 +63,9 @@ class OnePassStream:
         self._applying = one_pass.applying(context)
         self._pack = _PackSource(one_pass)
         self._columns = None if one_pass.column_rank is None else Columns()
-        self._unread: list[str] = []
+        self._unread = ""
+        """What `Columns` has yet to read."""
+        self._is_in_table = False
         self._scanners = [
             (rank, Scanner(matcher.automaton))
             for rank, matcher in enumerate(one_pass.matchers, len(one_pass.packed))
@@ -88,17 +90,11 @@ class OnePassStream:
         """
         self._held += text
         self._pack.feed(text)
-        columns = self._columns
-        if columns is not None:
-            # Only in a table, what stands in a line must be known before the line's end.
-            self._unread.append(text)
-            if (
-                "\n" in text
-                or columns.table is not None
-                or len(self._unread) > _MOST_UNREAD
-                or len(text) > _LONGEST_UNREAD
-            ):
-                self._claim(self._one_pass.claims_of_columns(columns.feed(self._take_unread())))
+        if self._columns is not None:
+            # Only in a table, what stands in a line must be known before its end.
+            self._unread = unread = self._unread + text
+            if "\n" in text or self._is_in_table or len(unread) > _MOST_UNREAD:
+                self._read_unread(self._columns)
         for rank, scanner in self._scanners:
             scanner.feed(text)
             self._take(rank, scanner)
@@ -111,10 +107,9 @@ class OnePassStream:
             DlpInspectionError: A rule blocks the text.
         """
         self._pack.finish()
-        columns = self._columns
-        if columns is not None:
-            spans = columns.feed(self._take_unread()) + columns.finish()
-            self._claim(self._one_pass.claims_of_columns(spans))
+        if self._columns is not None:
+            self._read_unread(self._columns)
+            self._claim(self._one_pass.claims_of_columns(self._columns.finish()))
         for rank, scanner in self._scanners:
             scanner.finish()
             self._take(rank, scanner)
@@ -122,15 +117,15 @@ class OnePassStream:
 
     def abort(self) -> None:
         """Drop what was held back."""
-        self._held = self._left = ""
+        self._held = self._left = self._unread = ""
         self._claims = []
         self._columns = None
-        self._unread = []
         self._pack.drop()
 
-    def _take_unread(self) -> str:
-        pieces, self._unread = self._unread, []
-        return "".join(pieces)
+    def _read_unread(self, columns: Columns) -> None:
+        self._claim(self._one_pass.claims_of_columns(columns.feed(self._unread)))
+        self._unread = ""
+        self._is_in_table = columns.table is not None
 
     def _take(self, rank: int, scanner: Scanner) -> None:
         if scanner.has_empty_match:
@@ -148,12 +143,12 @@ class OnePassStream:
         if pack.claims:
             self._claim(pack.take_claims())
         end = pack.decided_end
-        if self._columns is not None and self._columns.table is not None:
+        if self._is_in_table and self._columns is not None:
             end = min(end, self._columns.undecided_start)
         for _, scanner in self._scanners:
             end = min(end, scanner.decided_end)
         if not self._claims:
-            return self._cut_off([], end)
+            return self._cut_off((), end) if end > self._held_start else ""
         cuts = united_claims(self._claims)
         for cut in reversed(cuts):
             if cut.start < end < cut.end:
@@ -162,7 +157,7 @@ class OnePassStream:
         self._claims = [claim for claim in self._claims if claim.end > end]
         return self._cut_off(ready, end)
 
-    def _cut_off(self, cuts: list[Claim], end: int) -> str:
+    def _cut_off(self, cuts: Sequence[Claim], end: int) -> str:
         count = end - self._held_start
         if count <= 0:
             return ""
@@ -229,7 +224,7 @@ class _PackSource:
             self._follow(text, len(self._text.folded) - len(text))
             if self._hot_segments or len(self._text.folded) > self._slides_at:
                 self._decide(is_end=False)
-            else:
+            elif self._segment_start:
                 self._advance(self._segment_start)
             return
         self._add(*self._pieces.feed(text), is_end=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tramapy.dlp.claims import Found
 from tramapy.dlp.json_place import JsonPlace
@@ -46,7 +46,7 @@ class Splicer:
             [_redaction(self._rules[rank].id, count) for rank, count in sorted(self._counts.items())]
         )
 
-    def splice(self, text: str, cuts: Iterable[Found], start: int = 0) -> str:
+    def splice(self, text: str, cuts: Sequence[Found], start: int = 0) -> str:
         """Return a piece of the text with replacements.
 
         Args:
@@ -57,6 +57,9 @@ class Splicer:
         Raises:
             DlpInspectionError: A rule blocks, or its replacement would show what it replaces.
         """
+        if not cuts:  # as in most pieces of a stream
+            self._json.read(text)
+            return text
         pieces: list[str] = []
         done = 0
         if self._json.is_left_alone(text):

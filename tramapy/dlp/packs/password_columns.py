@@ -9,12 +9,14 @@ from tramapy.dlp.pack_rule import Cut, PackRule
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
 
-__all__ = ["AROUND", "ID", "LONGEST_HEADING", "NAME", "RULES"]
+__all__ = ["AROUND", "ID", "LONGEST_HEADING", "NAME", "RULES", "STEMS"]
 
 ID: Final = "password_column"
 _ROOTS = "password|passwd|passphrase|passwort|secret"
 NAME: Final = rf"(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?i:{_ROOTS})[sS]?"
 """What a heading of such a column says."""
+STEMS: Final = ("passw", "passp", "secret")
+"""One of them is in it, in any case: to look for these first takes a tenth of the time."""
 AROUND: Final = " \t\r\"'*_`"
 """What may stand around it, and around a cell."""
 LONGEST_HEADING: Final = 120
@@ -32,8 +34,8 @@ _REST = re.compile(rf"[a-z]{{6,11}}[{AROUND}]*(?:[{_MARKS}\n]|\Z)", re.IGNORECAS
 
 def _headings(view: View) -> list[Cut]:
     """Find the first heading; as a place only, from which the whole text is looked at in another way."""
-    for word in (b"passw", b"passp", b"secret"):
-        for place in view.places_of_word(word):
+    for stem in STEMS:
+        for place in view.places_of_word(stem.encode()):
             if _REST.match(view.text, place) is None:  # by far the most
                 continue
             found = _HEADING.search(view.text, max(place - LONGEST_HEADING, 0), place + LONGEST_HEADING)
