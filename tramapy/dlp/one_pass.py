@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 from tramapy.dlp.alive import Alive
@@ -26,6 +27,7 @@ from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, unchanged
 __all__ = ["OnePass"]
 
 _Found = TypeVar("_Found", bound=Found)
+_RANK = itemgetter(3)
 
 
 class OnePass:
@@ -86,15 +88,12 @@ class OnePass:
             return unchanged(text)
         if folded is not None and not folded.is_aligned:
             claims = [_original(claim, folded) for claim in claims]
-        column_rank = self.column_rank
-        for claim in claims:
-            if claim[3] == column_rank:
-                columns = Columns()
-                claims = self.without_headings(claims)
-                claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
-                if not claims and not self.matchers:
-                    return unchanged(text)
-                break
+        if self.column_rank in map(_RANK, claims):
+            columns = Columns()
+            claims = self.without_headings(claims)
+            claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
+            if not claims and not self.matchers:
+                return unchanged(text)
         if self.matchers or self._is_limited or not self._keeps_all:
             applying = self.applying(context)
             for rank, matcher in enumerate(self.matchers, len(self.packed)):

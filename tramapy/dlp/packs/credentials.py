@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from tramapy.dlp.checks import is_basic_credential, is_mixed, is_password, is_placeholder
-from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, holds, literals, words
+from tramapy.dlp.pack_rule import ANY_CASE, Cut, Look, PackRule, either_case, holds, literals, one_of, words
 from tramapy.dlp.packs.joints import is_apart
 from tramapy.dlp.packs.run import Run
-from tramapy.dlp.packs.search_words import holds_word
+from tramapy.dlp.packs.search_words import holds_word, words_here
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -33,13 +33,33 @@ _CALL = re.compile(
     r"(?:auth ?=?|credential) ?\( ?[\"'][^\"'\n]{1,64}[\"'], ?[\"'](?P<cut>[^\"'\n]{4,256})[\"'] ?[,)]",
     ANY_CASE,
 )
-_calls = words(("auth", "credential"), _CALL, lambda value: is_password(value) and is_apart(value))
+
+
+def _is_called_with(value: str) -> bool:
+    return is_password(value) and is_apart(value)
+
+
+_auth_calls = words(("auth",), _CALL, _is_called_with)
+_credential_calls = words(("credential",), _CALL, _is_called_with)
 
 
 def _basic(view: View) -> Iterator[tuple[int, int]]:
-    yield from _basic_words(view)
-    yield from _auth_words(view)
-    yield from _calls(view)
+    here = view.once(words_here)
+    if b"basic" in here:
+        yield from _basic_words(view)
+    if b"auth" in here:
+        yield from _auth_words(view)
+        yield from _auth_calls(view)
+    if b"credential" in here:
+        yield from _credential_calls(view)
+
+
+_BASIC_LOOKS = (
+    Look(r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}", _basic_words),
+    Look(r"(?i:auth)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?[0-9A-Za-z+/]{8}", _auth_words),
+    Look(r"(?i:auth) ?=? ?[(] ?[\"']", _auth_calls),
+    Look(r"(?i:credential) ?[(] ?[\"']", _credential_calls),
+)
 
 
 def _is_bearer(value: str) -> bool:
@@ -174,8 +194,8 @@ RULES = (
         replacement="[REDACTED:basic_auth]",
         search=_basic,
         gate=holds_word("basic", "auth", "credential"),
-        hint=r"(?i:basic)[ \t]{1,4}[0-9A-Za-z+/]{8}|(?i:auth)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?[0-9A-Za-z+/]{8}"
-        r"|(?i:auth ?=?|credential) ?[(] ?[\"']",
+        hint=one_of(_BASIC_LOOKS),
+        looks=_BASIC_LOOKS,
         held=rf"{either_case('basic')}[ \t]{{0,4}}[0-9A-Za-z+/=]{{8,}}"
         rf"""|{either_case("auth")}["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[0-9A-Za-z+/=]{{8,}}"""
         rf"""|(?:{either_case("auth")} ?=?|{either_case("credential")})"""

@@ -53,7 +53,8 @@ def _may_hold(view: View) -> bool:
 
 
 def _passwords(view: View) -> Iterator[Cut]:
-    places = [place for stem in _PLAIN_STEMS for place in view.places_of_word(stem)]
+    here = view.once(words_here)
+    places = [place for stem in _PLAIN_STEMS if stem in here for place in view.places_of_word(stem)]
     part = view.part
     if not part.isascii():
         places += [

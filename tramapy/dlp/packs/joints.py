@@ -94,7 +94,7 @@ def hint_of(name: str) -> str:
     return (
         rf"(?i:{name})[0-9A-Za-z_.-]{{0,40}}(?:[\"'`*_]{{0,2}}[ \t]{{0,40}}[|\t]"
         rf"|[\"']?[ \t]{{0,4}}(?:,?|:[ \t\r\n]{{0,4}}[{{])[ \t\r\n]{{0,24}}[\"']?(?i:value|content)|[\"']?[ \t]{{0,4}}>"
-        rf"| ?[(] ?[\"']|[\"'`*_]{{0,2}} ?->? ?|\"\r?\n|[ \t]{{0,4}}:?[ \t]{{0,4}}</)"
+        rf"| ?[(] ?[\"']|[\"'`*_]{{0,2}}(?: ?->| - )|\"\r?\n|[ \t]{{0,4}}:?[ \t]{{0,4}}</)"
         # What stands before the name is left out: to follow that through all text costs more than some false hints.
         rf"|(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"']?[,;] ?"
         rf"(?:[bBfFrRuU]{{0,2}}[\"'`]|[^\s\"'`;,<>|]{{48}}|[^\s\"'`;,<>|]*{_NO_WORD})"

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from tramapy.dlp.pack_rule import Cut, PackRule
-from tramapy.dlp.packs.search_words import holds_word
+from tramapy.dlp.packs.search_words import holds_word, words_here
 from tramapy.dlp.view import View
 
 __all__ = ["AROUND", "ID", "LONGEST_HEADING", "NAME", "RULES", "STEMS"]
@@ -22,6 +22,7 @@ AROUND: Final = " \t\r\"'*_`"
 LONGEST_HEADING: Final = 120
 """How long the cell of a heading may be."""
 
+_BEGINNINGS = (b"pass", b"secret")
 _MARKS = ",;|\t"
 _HEADING = re.compile(
     rf"(?:\A|[\n{_MARKS}])[{AROUND}]*(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?:{_ROOTS})"
@@ -34,13 +35,15 @@ _REST = re.compile(rf"[a-z]{{6,11}}[{AROUND}]*(?:[{_MARKS}\n]|\Z)", re.IGNORECAS
 
 def _headings(view: View) -> list[Cut]:
     """Find the first heading; as a place only, from which the whole text is looked at in another way."""
-    for stem in STEMS:
-        for place in view.places_of_word(stem.encode()):
-            if _REST.match(view.text, place) is None:  # by far the most
-                continue
-            found = _HEADING.search(view.text, max(place - LONGEST_HEADING, 0), place + LONGEST_HEADING)
-            if found is not None:
-                return [Cut(*found.span())]
+    here = view.once(words_here)
+    for word in _BEGINNINGS:
+        if word in here:
+            for place in view.places_of_word(word):
+                if _REST.match(view.text, place) is None:  # by far the most
+                    continue
+                found = _HEADING.search(view.text, max(place - LONGEST_HEADING, 0), place + LONGEST_HEADING)
+                if found is not None:
+                    return [Cut(*found.span())]
     return []
 
 
