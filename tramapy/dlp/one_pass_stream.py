@@ -328,11 +328,12 @@ class _PackSource:
     def _search(self) -> list[Claim]:
         """Return the claims in what is not decided, as places in it; some begin before it, in what is cut."""
         skipped = len(self._left)
+        column_rank = self._one_pass.column_rank  # of headings
         found = self._one_pass.detector.claims(self._left + self._text.folded, skipped - self._cut_left)
         return [
             Claim(start - skipped, minus_end + skipped, is_guess, rank)
-            for start, minus_end, is_guess, rank in self._one_pass.without_headings(found)
-            if -minus_end > skipped
+            for start, minus_end, is_guess, rank in found
+            if -minus_end > skipped and rank != column_rank
         ]
 
     def _claim(self, claims: list[Claim], before: int) -> None:

@@ -11,12 +11,30 @@ __all__ = ["holds_word", "words_here"]
 
 # Most texts hold no word. The standard library skips to a single letter, or to a few: where they are rare, that tells
 # of several words in the time of a search for one.
-_GROUPS = (
-    (re.compile(rb"k(?:e(?:y|nnwort)|(?<=tok)en|(?<=cook)ie)"), (b"key", b"token", b"cookie", b"kennwort")),
-    (re.compile(rb"p(?:ass|w)"), (b"pass", b"pw", b"mot de passe")),
-    (re.compile(rb"b(?:earer|asic)"), (b"bearer", b"basic")),
-    (re.compile(rb"c(?:re(?:dential|(?<=secre)t)|ontrase)"), (b"credential", b"secret", b"contrase")),
+_GROUPS = tuple(
+    re.compile(pattern).findall
+    for pattern in (
+        rb"k(?:e(?:y|nnwort)|(?<=tok)en|(?<=cook)ie)",
+        rb"p(?:ass(?:(?<=mot de pass)e)?|w)",
+        rb"b(?:earer|asic)",
+        rb"c(?:re(?:dential|(?<=secre)t)|ontrase)",
+    )
 )
+_OF_MATCH = {
+    b"key": (b"key",),
+    b"kennwort": (b"kennwort",),
+    b"ken": (b"token",),
+    b"kie": (b"cookie",),
+    b"pass": (b"pass",),
+    b"passe": (b"pass", b"mot de passe"),
+    b"pw": (b"pw",),
+    b"bearer": (b"bearer",),
+    b"basic": (b"basic",),
+    b"credential": (b"credential",),
+    b"cret": (b"secret",),
+    b"contrase": (b"contrase",),
+}
+"""Which words a match of a group tells of."""
 _OTHERS = (b"auth", b"identified", b"senha", b"wachtwoord")
 
 
@@ -24,9 +42,11 @@ def words_here(view: View) -> list[bytes]:
     """Return which of all words stand somewhere, whatever their case."""
     lower = view.lower
     found = [word for word in _OTHERS if lower.find(word) >= 0]
-    for group, listed in _GROUPS:
-        if group.search(lower) is not None:
-            found += [word for word in listed if lower.find(word) >= 0]
+    for group in _GROUPS:
+        matches = group(lower)
+        if matches:
+            for match in set(matches):
+                found += _OF_MATCH[match]
     return found
 
 
