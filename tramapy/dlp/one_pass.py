@@ -90,7 +90,7 @@ class OnePass:
             claims = [_original(claim, folded) for claim in claims]
         if self.column_rank in map(_RANK, claims):
             columns = Columns()
-            claims = self.without_headings(claims)
+            claims = [claim for claim in claims if claim[3] != self.column_rank]
             claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
             if not claims and not self.matchers:
                 return unchanged(text)
@@ -108,10 +108,6 @@ class OnePass:
         splicer = Splicer(self.rules, self.operators, context.vault)
         sanitized = splicer.splice(text, cuts)
         return DlpResult(sanitized, splicer.redactions)
-
-    def without_headings(self, claims: Iterable[Found]) -> list[Found]:
-        """Return the claims but those for headings."""
-        return [claim for claim in claims if claim[3] != self.column_rank]
 
     def claims_of_columns(self, spans: Iterable[tuple[int, int]]) -> list[Claim]:
         """Return the claims for what stands in columns of passwords."""

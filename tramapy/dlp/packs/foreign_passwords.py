@@ -91,7 +91,9 @@ RULES = (
         search=_passwords,
         gate=_may_hold,
         hint=r"(?i:kennwort|wachtwoord|contrase|senha|mot de passe)"
-        r"|[?\x80-\xff]{2}[a-z]{0,6}[\"'`*_]{0,2}[ \t]{0,4}(?:[:=]|[!-~]{4})"
+        r"|[?\x80-\xff]{2}[a-z]{0,6}[\"'`*_]{0,2}"
+        r"(?:[ \t]{0,4}[:=]|[ \t]{1,3}(?:is|ist|est?|to|lautet|jest|[\xe8\xe9]|\xe4r):?[ \t]"
+        r"|(?:[ \t]{0,3}|[ \t]?[?][ \t]?:?[ \t]?)(?:[\"'`]|[!-~]{4}))"
         r"|(?i:as[?]o|[^ -~]senord|[?]ifre|elsz[^ -~])",
         held=rf"(?:{_WORDS})[\"'`*_]{{0,2}}(?:{_SIGN}|[ \t]+(?:(?:{_HELD_VERBS}):?[ \t]+)?"
         r"|[ \t]?[\u662f\u4e3a\u70ba\u306f\ub294\uc740][ \t]?:?[ \t]?)"

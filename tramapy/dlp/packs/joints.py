@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["ELEMENT", "HELD", "HELD_ELEMENT", "JOINT", "hint_of", "is_apart", "is_joined"]
+__all__ = ["ELEMENT", "HELD", "HELD_ELEMENT", "HELD_FIELD", "JOINT", "hint_of", "is_apart", "is_joined"]
 
 _ATTRIBUTES = r"(?:[ \t\r\n]{1,4}[0-9A-Za-z_:.-]{1,30}=(?:\"[^\"<>\n]{0,80}\"|'[^'<>\n]{0,80}')){0,4}"
 JOINT: Final = (
@@ -27,10 +27,14 @@ ELEMENT: Final = (
 )
 """Between a name in a tag and the next tag, with the value."""
 
+HELD_FIELD: Final = (
+    r"""["']?[ \t]*(?:,?|:\s*\{)\s*["']?(?:[vV][aA][lL][uU][eE]|[cC][oO][nN][tT][eE][nN][tT])"""
+)
+"""The group `field` of `JOINT` for a stream, in our dialect, up to its last quote."""
 HELD: Final = (
     r"""["'`*_]{0,2}(?:[ \t]*[|\t][ \t]*|[ \t]*:[*_]{0,2}[ \t]*(?:[|>][+\-]?[ \t]*)?(?:\r?\n[ \t>]*){1,2}"""
     r"""|\s+| ?->? ?)"""
-    r"""|["']?[ \t]*(?:,?|:\s*\{)\s*["']?(?:[vV][aA][lL][uU][eE]|[cC][oO][nN][tT][eE][nN][tT])["']?[ \t]*[:=][ \t]*"""
+    rf"""|{HELD_FIELD}["']?[ \t]*[:=][ \t]*"""
     r"""|["']?[,;] ?| ?\( ?|"\r?\n\r?\n"""
     r"""|[ \t]*:?[ \t]*</[A-Za-z0-9]+>\s*:?[ \t]*(?:<[A-Za-z0-9]+(?: [^<>\n]*)?>\s*){0,2}"""
 )

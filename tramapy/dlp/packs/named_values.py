@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from tramapy.dlp.checks import SHORTEST_PASSWORD, SHORTEST_SECRET, is_mixed, is_password, is_secret
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
-from tramapy.dlp.packs.joints import ELEMENT, HELD, HELD_ELEMENT, JOINT, hint_of, is_apart, is_joined
+from tramapy.dlp.packs.joints import (
+    ELEMENT,
+    HELD,
+    HELD_ELEMENT,
+    HELD_FIELD,
+    JOINT,
+    hint_of,
+    is_apart,
+    is_joined,
+)
 from tramapy.dlp.packs.run import Run
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -279,7 +288,7 @@ _HELD_VALUE = (
 _HELD_LIST = (
     rf"""["']?[ \t]*[:=]+[ \t]*\[\s*["'][^"'\n]+["'](?:\s*,\s*["'][^"'\n]+["']){{0,{_MOST_OTHERS}}}"""
 )
-_HELD_IN_JSON = r"""":[ \t]*"(?:[^"\n]|"(?:"|[ \t])*[^",:}\]\r\n \t])+"""
+_HELD_IN_JSON = rf"""(?:["'`\]*_]{{0,2}}|{HELD_FIELD})":[ \t]*"(?:[^"\n]|"(?:"|[ \t])*[^",:}}\]\r\n \t])+"""
 
 
 def held_name(names: tuple[str, ...]) -> str:
