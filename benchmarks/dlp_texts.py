@@ -261,6 +261,8 @@ HOSTILE: Final[Mapping[str, str]] = MappingProxyType(
         "elements with attributes": "<password a='b' ",
         "cells": "| password ",
         "next lines": "password:\n",
+        "headings": "secret,\n",
+        "a word of another language": "kennwort=",
         "options": " --password x",
         "fields": "password value=",
         "ampersands in a value": "pwd=a1&b",

@@ -139,6 +139,8 @@ def test_a_value_is_taken_however_it_is_joined_to_its_name(
 
 ABROAD = [
     ("Kennwort: ", "hunter2", ""),
+    ("kennwort=", "kennwort=hunter2", ""),
+    ("Kennwort: 123456", "", ""),
     ("Das Kennwort lautet \u201e", "", ""),
     ("mot de passe : ", "hunter2", " merci."),
     ("contrase\u00f1a: '", "hunter2", "'"),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tramapy.dlp.checks import is_password
 from tramapy.dlp.pack_rule import Cut, PackRule, either_case
 from tramapy.dlp.packs.joints import is_apart
+from tramapy.dlp.packs.run import Run
 from tramapy.dlp.packs.search_words import words_here
 from tramapy.dlp.view import View
 
@@ -42,9 +43,15 @@ _JOINT = (
     r"|[ \t]?(?P<short>[\u662f\u4e3a\u70ba\u306f\ub294\uc740])[ \t]?:?[ \t]?)"
 )
 _BARE = r"[!#-%*+\-./0-9:=?@A-Z\\^_a-z~]"
-_VALUE = rf"(?:\"(?P<d>[^\"\n]{{4,256}})\"|'(?P<s>[^'\n]{{4,256}})'|`(?P<b>[^`\n]{{4,256}})`|(?P<u>{_BARE}{{4,1024}}))"
+_VALUE = (
+    rf"(?:\"(?P<d>[^\"\n]{{4,256}})\"|'(?P<s>[^'\n]{{4,256}})'|`(?P<b>[^`\n]{{4,256}})`|(?P<u>{_BARE}{{4}}))"
+)
 _PASSWORD = re.compile(rf"(?:{_WORDS}){_JOINT}{_VALUE}")
-_ENDS = ".,!?:"
+_BARE_RUN = re.compile(rf"{_BARE}*")
+_LIVELY = re.compile(r"[0-9!@#$%^*+?~]")
+_LONGEST = 1_024
+_LONGEST_NAME = 64
+_HEAD_LENGTH = 257
 _ANY_STEM = frozenset(_PLAIN_STEMS)
 
 
@@ -60,21 +67,29 @@ def _passwords(view: View) -> Iterator[Cut]:
         places += [
             place - offset for stem, offset in _STEMS if stem in part for place in view.places_of(stem)
         ]
-    for place in places:
-        match = _PASSWORD.match(view.text, place) if place >= 0 else None
-        if match is not None:
-            yield from _password(match)
-
-
-def _password(match: re.Match[str]) -> Iterator[Cut]:
-    kind = match.lastgroup or "u"
-    value = match.group(kind)
-    if kind == "u":
-        value = value.rstrip(_ENDS)
-    # Behind a colon a word may begin a sentence, too.
-    if is_password(value) and is_apart(value):
-        start = match.start(kind)
-        yield Cut(start, start + len(value))
+    text = view.text
+    run = Run(_BARE_RUN, text)
+    done, lively = -1, -1
+    for place in sorted(places):
+        # Well inside of a value, a word can only have the end of that value as its own.
+        match = _PASSWORD.match(text, place) if place >= 0 and place + _LONGEST_NAME >= done else None
+        if match is None:
+            continue
+        kind = match.lastgroup or "u"
+        start, end = match.span(kind)
+        if kind == "u":
+            run.reach(start)
+            end = min(run.kept_end, start + _LONGEST)
+            if lively < start:
+                found = _LIVELY.search(text, start, run.end)
+                lively = run.end if found is None else found.start()
+            if lively >= min(end, start + _HEAD_LENGTH):  # neither a digit nor a special character
+                continue
+        value = text[start : min(end, start + _HEAD_LENGTH)]
+        # Behind a colon a word may begin a sentence, too.
+        if is_password(value) and is_apart(value):
+            yield Cut(start, end)
+            done = end if kind == "u" else done
 
 
 _HELD_VERBS = (

@@ -25,11 +25,12 @@ LONGEST_HEADING: Final = 120
 _BEGINNINGS = (b"pass", b"secret")
 _MARKS = ",;|\t"
 _HEADING = re.compile(
-    rf"(?:\A|[\n{_MARKS}])[{AROUND}]*(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?:{_ROOTS})"
+    rf"[{AROUND}]*(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?:{_ROOTS})"
     rf"[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\Z)",
     re.IGNORECASE | re.ASCII,
 )
 
+_LAST_MARK = re.compile(rf".*[\n{_MARKS}]", re.DOTALL)
 _REST = re.compile(rf"[a-z]{{6,11}}[{AROUND}]*(?:[{_MARKS}\n]|\Z)", re.IGNORECASE | re.ASCII)
 
 
@@ -41,9 +42,12 @@ def _headings(view: View) -> list[Cut]:
             for place in view.places_of_word(word):
                 if _REST.match(view.text, place) is None:  # by far the most
                     continue
-                found = _HEADING.search(view.text, max(place - LONGEST_HEADING, 0), place + LONGEST_HEADING)
-                if found is not None:
-                    return [Cut(*found.span())]
+                before = max(place - LONGEST_HEADING, 0)
+                mark = _LAST_MARK.match(view.text, before, place)
+                if mark is not None or before == 0:
+                    start = before if mark is None else mark.end()
+                    if _HEADING.match(view.text, start, place + LONGEST_HEADING) is not None:
+                        return [Cut(start, place)]
     return []
 
 
