@@ -10,6 +10,8 @@ from tests.dlp.contexts import BACKENDS, context_of, inspect, split_at, streamed
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.columns import Columns
 from tramapy.dlp.interceptor import Backend
+from tramapy.dlp.packs import password_columns
+from tramapy.dlp.view import View
 
 DLP = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
 PROSE = "so the story goes on, and on. " * 90
@@ -52,6 +54,11 @@ def test_what_stands_below_the_heading_is_taken(table: str, backend: Backend) ->
             places = [source.randrange(len(text) + 1) for _ in range(source.randrange(1, 12))]
             assert streamed(DLP[backend], split_at(text, places)) == result
         assert streamed(DLP[backend], text[-400:]) == inspect(DLP[backend], text[-400:])
+
+
+@pytest.mark.parametrize(("text", "cut"), [("password", (0, 8)), ("a,db_password;", (2, 14))])
+def test_the_place_of_a_heading_is_inside_of_the_text(text: str, cut: tuple[int, int]) -> None:
+    assert password_columns.RULES[0].search(View(text, 0, len(text))) == [cut]
 
 
 def test_no_more_than_a_cell_is_held_back() -> None:

@@ -46,8 +46,9 @@ def _headings(view: View) -> list[Cut]:
                 mark = _LAST_MARK.match(view.text, before, place)
                 if mark is not None or before == 0:
                     start = before if mark is None else mark.end()
-                    if _HEADING.match(view.text, start, place + LONGEST_HEADING) is not None:
-                        return [Cut(start, place)]
+                    heading = _HEADING.match(view.text, start, place + LONGEST_HEADING)
+                    if heading is not None:
+                        return [Cut(start, heading.end())]
     return []
 
 
