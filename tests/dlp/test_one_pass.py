@@ -398,3 +398,22 @@ def test_a_rule_that_only_the_automaton_searches_in_linear_time_runs_beside_the_
     rule = DlpRule(id="far", pattern="x[^y]*y|x", replacement="[F]", enabled_for=ALL_TYPES)
     text = "x a@example.com " + "x" * 5_000
     assert both(text, rules=[rule]).sanitized_text == "[F] [REDACTED:email] " + "[F]" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("password: Summer2024!", "password: [REDACTED:password]"),
+        ("password=Summer2024!&x=1", "password=[REDACTED:password]&x=1"),
+        ("my password is hunter2!! ok", "my password is [REDACTED:password] ok"),
+        ("password: hunter2!.", "password: [REDACTED:password]."),
+        ("password: hunter2!!!!! ok", "password: [REDACTED:password]! ok"),
+        ("password=hunt(er2!", "password=[REDACTED:password]"),
+        ("password: wrong!", "password: wrong!"),
+    ],
+)
+def test_an_exclamation_mark_at_the_end_of_a_password_goes_with_it(text: str, expected: str) -> None:
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
+    assert inspect(interceptor, text).sanitized_text == expected
+    for place in range(len(text) + 1):
+        assert streamed(interceptor, [text[:place], text[place:]]).sanitized_text == expected

@@ -114,6 +114,8 @@ _HEAD_LENGTH = 257
 """How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
 _VERBS = frozenset(("is", "ist", "est", "es", "\u00e8", "\u00e9", "lautet", "to"))
 _ENDS = ".,!?:"
+_MOST_LAST_MARKS = 4
+"""How many `!` behind a value go with it: passwords end so, though it does not count for one."""
 _LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
 _OPENED = re.compile(r"[^(\[]+[(\[][^()\[\]]+\Z")
 _CONTINUED = ("(", "[", "&")
@@ -206,6 +208,9 @@ class _NamedValues:
             match, value, behind, quoted, is_password=self._is_password
         ):
             return None
+        if quoted is None and text.startswith("!", end) and end - start < _HEAD_LENGTH:
+            marks = text[end : end + _MOST_LAST_MARKS]
+            end += len(marks) - len(marks.lstrip("!"))
         return Cut(start, end)
 
     def _others(self, match: re.Match[str]) -> Iterator[Cut]:
