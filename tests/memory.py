@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 __all__ = ["growth_bytes", "peak_bytes"]
 
-_ATTEMPTS = 5
+_ATTEMPTS = 3
 
 
 def peak_bytes(function: Callable[[], object]) -> int:
