@@ -5,9 +5,11 @@ logs, no
 unbounded reads, no lost cancellation. See `safety-gate list-rules`.
 """
 
-from safety_gate.config import Config, ConfigError, load_config
+from safety_gate.config import Config, ConfigError
+from safety_gate.config_file import load_config
+from safety_gate.judging import RunOptions
 from safety_gate.roles import Role
-from safety_gate.runner import Result, RunOptions, check_paths
+from safety_gate.runner import Result, check_paths
 from safety_gate.settings import RuleSettings
 from safety_gate.violation import Diagnostic, FileReport, Risk, Violation
 

@@ -14,9 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from safety_gate.codes import UnknownCodeError, exact, expand
-from safety_gate.config import Config, ConfigError, isolated, load_config
+from safety_gate.config import Config, ConfigError, isolated
+from safety_gate.config_file import load_config
+from safety_gate.judging import RunOptions
 from safety_gate.report import FORMATS, render
-from safety_gate.runner import Result, RunOptions, check_paths
+from safety_gate.runner import Result, check_paths
 from safety_gate.violation import Diagnostic
 
 TYPE_CHECKING = False  # see `config`

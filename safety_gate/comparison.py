@@ -10,8 +10,8 @@ from safety_gate.config import Config
 from safety_gate.delta import compare, is_cancellation
 from safety_gate.discovery import SUFFIXES, Target, module_name
 from safety_gate.git import Revision, RevisionError
+from safety_gate.judging import RunOptions, Task, judge, judge_all
 from safety_gate.roles import Role, matches, role_of
-from safety_gate.runner import RunOptions, Task, judge, judge_all
 from safety_gate.source import SourceError, read_source
 from safety_gate.violation import Diagnostic, FileReport, Violation
 

@@ -14,7 +14,8 @@ from safety_gate.codes import GATE_CODES
 from safety_gate.config import OWN_FILE, PROJECT_FILE, Config, ConfigError
 from safety_gate.config_table import parse_config
 from safety_gate.exemptions import Exemption, entry_lines, render_entry
-from safety_gate.runner import RunOptions, check_paths
+from safety_gate.judging import RunOptions
+from safety_gate.runner import check_paths
 from safety_gate.violation import Diagnostic
 
 _OCCURRENCES = re.compile(r"^([ \t]*occurrences\s*=\s*)\d+", re.MULTILINE)

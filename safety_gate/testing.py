@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from safety_gate.codes import exact, expand
-from safety_gate.config import Config, load_config
+from safety_gate.config import Config
+from safety_gate.config_file import load_config
+from safety_gate.judging import RunOptions
 from safety_gate.report.text_format import render
-from safety_gate.runner import RunOptions, check_paths
+from safety_gate.runner import check_paths
 
 
 def assert_safe(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from safety_gate.cancellation.classes import CatchKind, classify, frameworks
 from safety_gate.cancellation.guards import Verdict, judge, judge_pattern
+from safety_gate.cancellation.state import State
 from safety_gate.unit import Unit
 
 _HELPERS = frozenset({"tramapy.rethrow_if_cancellation", "tramapy.cancellation.rethrow_if_cancellation"})
@@ -35,31 +36,6 @@ class Outcome(enum.Enum):
 
 RAISING = frozenset({Outcome.SAME, Outcome.FRESH, Outcome.OTHER})
 PRESERVING = frozenset({Outcome.SAME, Outcome.FRESH})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """What is known on one path.
-
-    Attributes:
-        held: Names that hold the cancellation.
-        type_names: Names that hold its class (`__exit__`).
-        tests: Names that hold the result of a `cancelling()` test.
-        is_current: Whether a bare `raise` raises the cancellation.
-        has_acted: Whether something other than cleanup has run.
-        has_run: Whether any statement has run.
-        is_late: Whether a guard came after something had acted.
-        is_certain: Whether no condition of unknown truth lies behind.
-    """
-
-    held: frozenset[str] = frozenset()
-    type_names: frozenset[str] = frozenset()
-    tests: frozenset[str] = frozenset()
-    is_current: bool = True
-    has_acted: bool = False
-    has_run: bool = False
-    is_late: bool = False
-    is_certain: bool = True
 
 
 @dataclass(slots=True)

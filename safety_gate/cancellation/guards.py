@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 import enum
-from typing import TYPE_CHECKING
 
 from safety_gate.cancellation.classes import CatchKind, classify, classify_members, frameworks, members
+from safety_gate.cancellation.state import State
 from safety_gate.unit import Unit
-
-if TYPE_CHECKING:
-    from safety_gate.cancellation.flow import State
 
 CLOSE = "builtins.GeneratorExit"
 """The hypothesis that a generator is being closed."""

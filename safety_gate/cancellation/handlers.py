@@ -10,8 +10,9 @@ from typing import cast
 
 from safety_gate.cancellation.classes import Catch, CatchKind, classify, frameworks
 from safety_gate.cancellation.delivery import is_cancellable
-from safety_gate.cancellation.flow import RAISING, Outcome, State, Trace, trace
+from safety_gate.cancellation.flow import RAISING, Outcome, Trace, trace
 from safety_gate.cancellation.guards import ORDINARY
+from safety_gate.cancellation.state import State
 from safety_gate.index import inside
 from safety_gate.unit import Unit, lasts
 from safety_gate.violation import Risk

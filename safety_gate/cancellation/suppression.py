@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from safety_gate.cancellation.classes import Catch, CatchKind, classify, members
 from safety_gate.cancellation.delivery import is_cancellable
-from safety_gate.cancellation.flow import State, trace
+from safety_gate.cancellation.flow import trace
 from safety_gate.cancellation.guards import Verdict, judge
+from safety_gate.cancellation.state import State
 from safety_gate.index import FUNCTIONS
 from safety_gate.unit import Unit, lasts
 from safety_gate.violation import Risk

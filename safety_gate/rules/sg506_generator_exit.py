@@ -8,9 +8,10 @@ from typing import ClassVar, cast
 
 from safety_gate.cancellation.classes import classify
 from safety_gate.cancellation.delivery import has_yield
-from safety_gate.cancellation.flow import Outcome, State, trace
+from safety_gate.cancellation.flow import Outcome, trace
 from safety_gate.cancellation.guards import CLOSE
 from safety_gate.cancellation.handlers import symbol
+from safety_gate.cancellation.state import State
 from safety_gate.rule import Rule
 from safety_gate.unit import Unit
 from safety_gate.violation import Violation

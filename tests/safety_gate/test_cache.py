@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from safety_gate.cache import DIRECTORY
-from safety_gate.config import Config, load_config
-from safety_gate.runner import Judged, Result, RunOptions, Task, check_paths
+from safety_gate.config import Config
+from safety_gate.config_file import load_config
+from safety_gate.judging import Judged, RunOptions, Task
+from safety_gate.runner import Result, check_paths
 from tests.safety_gate.projects import PRINT, SWALLOW, Project
 
 
@@ -233,7 +235,7 @@ def test_entry_that_is_no_list_of_a_verdict_is_no_entry(project: Project, entry:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="workers are not forked there")
 def test_worker_that_dies_is_a_diagnostic(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safety_gate.runner.judge", _die)
+    monkeypatch.setattr("safety_gate.judging.judge", _die)
     project.write(**{f"pkg__m{number}": PRINT for number in range(45)})
     result = run(jobs=2)
     assert (result.exit_code, len(result.diagnostics)) == (2, 45)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from safety_gate.config import Config, ConfigError, load_config
+from safety_gate.config import Config, ConfigError
+from safety_gate.config_file import load_config
 from safety_gate.roles import Role, matches, role_of
 from tests.safety_gate.projects import PRINT, Project
 

@@ -6,10 +6,11 @@ import datetime
 
 import pytest
 
-from safety_gate.config import load_config
+from safety_gate.config_file import load_config
 from safety_gate.exempting import Reason, exempt
 from safety_gate.exemptions import Exemption, Scope, apply_exemptions
-from safety_gate.runner import RunOptions, check_paths
+from safety_gate.judging import RunOptions
+from safety_gate.runner import check_paths
 from safety_gate.violation import Risk, Violation
 from tests.safety_gate.projects import PRINT, SWALLOW, Project
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from safety_gate.judging import RunOptions
 from safety_gate.report import render
-from safety_gate.runner import RunOptions, check_paths
+from safety_gate.runner import check_paths
 from safety_gate.terminal import progress, show
 from tests.safety_gate.projects import PRINT, Project
 

@@ -18,7 +18,7 @@ from tramapy import (
     RuleBasedDlpConfiguration,
     RuleBasedDlpInterceptor,
 )
-from tramapy.dlp.rules import DlpAction
+from tramapy.dlp.actions import DlpAction
 from tramapy.telemetry import DlpLogFilter, DlpProcessor
 from tramapy.telemetry.log_redaction import LogRedactor
 

@@ -3,8 +3,8 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.interceptor import RuleBasedDlpInterceptor
-from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.limited_stream import LimitedDlpStream, text_too_long_error
-from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.refusing import without_arguments
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.errors import ConfigurationError

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 from typing import TypeVar
 
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.alive import Alive
 from tramapy.dlp.claims import Claim, Found, united
 from tramapy.dlp.columns import Columns
@@ -16,7 +17,7 @@ from tramapy.dlp.folding import Folded, fold, is_plain
 from tramapy.dlp.json_place import begins_json
 from tramapy.dlp.markers import Markers
 from tramapy.dlp.matcher import Matcher
-from tramapy.dlp.operators import DlpAction, Operators
+from tramapy.dlp.operators import Operators
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.packs import password_columns
 from tramapy.dlp.replacement import empty_match_error

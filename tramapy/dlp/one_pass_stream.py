@@ -11,12 +11,12 @@ import re
 from array import array
 from collections.abc import Sequence
 
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.alive import AliveState
 from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.columns import Columns
 from tramapy.dlp.folding import Folded, FoldedPieces
 from tramapy.dlp.one_pass import OnePass
-from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.replacement import empty_match_error
 from tramapy.dlp.scanner import Scanner
 from tramapy.dlp.splicing import CONTINUES, Splicer

@@ -1,40 +1,20 @@
-"""`DlpAction` and `Operators`: what is put in the place of a match."""
+"""`Operators`: what is put in the place of a match."""
 
 from __future__ import annotations
 
-import enum
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from tramapy.dlp.actions import DlpAction
+from tramapy.dlp.rules import DlpRule
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import PlaceholderVault
 
-if TYPE_CHECKING:
-    from tramapy.dlp.rules import DlpRule
-
-__all__ = ["DlpAction", "Operators", "shows_match_error"]
+__all__ = ["Operators", "shows_match_error"]
 
 _log = logging.getLogger("tramapy.dlp")
 _SHOWN_CHARACTERS = 4
 _FEWEST_MASKED = 8
-
-
-class DlpAction(enum.Enum):
-    """What a rule does to its matches."""
-
-    REDACT = "redact"
-    """Put the rule's replacement there."""
-    MASK = "mask"
-    """Put a `*` for each letter and digit but the last four, and for these too where that leaves under eight."""
-    HASH = "hash"
-    """Put a keyed hash there, the same for the same text: `[email:3f8a...]`."""
-    BLOCK = "block"
-    """Reject the whole text with `DlpInspectionError`."""
-    LOG = "log"
-    """Leave the text as it is and log the rule's id."""
-    PLACEHOLDER = "placeholder"
-    """Put a numbered placeholder there, such as `<EMAIL_1_k3f9x2b>`; the engine restores it in the answer."""
 
 
 class Operators:

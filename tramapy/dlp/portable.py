@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.interceptor import Backend, RuleBasedDlpInterceptor
-from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.packs import ALL, encoded
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.errors import ConfigurationError

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.conditions import Allowed, Conditions
 from tramapy.dlp.json_place import JsonPlace
-from tramapy.dlp.operators import DlpAction, Operators, shows_match_error
+from tramapy.dlp.operators import Operators, shows_match_error
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.scanner import Span
 from tramapy.errors import DlpInspectionError

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, cast
 
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.dialect import PatternError
 from tramapy.dlp.matcher import compile_pattern
-from tramapy.dlp.operators import DlpAction
 from tramapy.dlp.packs import ALL, encoded
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.errors import ConfigurationError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeVar
 
-from tramapy.dlp.operators import DlpAction
+from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.refusing import refuses_quietly
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.dlp import DlpContentType, check_rule_id
