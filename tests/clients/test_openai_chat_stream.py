@@ -613,3 +613,29 @@ def test_name_of_a_value_that_is_null_is_inspected(event: SseEvent) -> None:
     (native,) = fed(event)
 
     assert "4111 1111 1111 1111" in native.pieces[-1].text
+
+
+def _steps(calls: int) -> int:
+    """Count the functions that are called for a stream of so many tool calls, the last of them taken away."""
+    steps = 0
+
+    def count(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        natives, end = ended(
+            *(chunk(delta(tool_calls=[call(number, id=f"c{number}", name="f")])) for number in range(calls))
+        )
+        said = tuple(ToolCall(id=f"c{number}", name="f", arguments_json="") for number in range(calls - 1))
+        end.lane_texts([ModelResponse(content="", tool_calls=said, finish_reason=FinishReason.TOOL_CALLS)])
+        frames = [native.frame() for native in natives]
+    finally:
+        sys.setprofile(None)
+    assert sum(b'"id":"c' in frame for frame in frames) == calls - 1
+    return steps
+
+
+def test_the_work_for_a_call_does_not_grow_with_the_calls_before_it() -> None:
+    assert _steps(600) < 2.2 * _steps(300)

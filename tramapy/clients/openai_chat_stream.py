@@ -154,15 +154,15 @@ class _ChatFormat(ChoiceFormat):
         if reasoning is None and response.reasoning:
             raise no_place("a reasoning, where the model gave none")
         calls = [call for call in choice.calls if call.lane.kind == "call"]
-        for call in calls:
-            call.is_gone = True
+        gone = {call.lane.number for call in calls}
         left = iter(calls)
         for said in response.tool_calls:
             kept = next((call for call in left if (call.id, call.name) == (said.id, said.name)), None)
             if kept is None:
                 raise no_place("other tool calls than the model made, or in another order, in a stream")
-            kept.is_gone = False
+            gone.remove(kept.lane.number)
             texts[kept.lane] = said.arguments_json
+        choice.gone = sorted(gone)
         return texts
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, json_bytes
@@ -64,7 +65,7 @@ class Choice:
         index: As the provider gave it.
     """
 
-    __slots__ = ("_latest", "_texts", "calls", "finish_reason", "index", "lanes")
+    __slots__ = ("_latest", "_texts", "calls", "finish_reason", "gone", "index", "lanes")
 
     def __init__(self, index: int) -> None:
         self.index: int = index
@@ -72,6 +73,8 @@ class Choice:
         self._texts: dict[str, ChoiceLane] = {}
         self.lanes: dict[ChoiceLane, None] = {}
         self.calls: list[Call] = []
+        self.gone: Sequence[int] = ()
+        """The numbers of the calls that an interceptor took away, in order."""
         self.finish_reason: FinishReason | None = None
 
     def lane(self, kind: str) -> ChoiceLane:
@@ -108,15 +111,13 @@ class Choice:
 class Call:
     """A call as it comes in: an opening part with id and name, then pieces of the arguments."""
 
-    __slots__ = ("id", "is_gone", "is_told", "lane", "name")
+    __slots__ = ("id", "is_told", "lane", "name")
 
     def __init__(self, lane: ChoiceLane, call_id: str) -> None:
         self.lane: ChoiceLane = lane
         self.id: str = call_id
         self.name: str = ""
         self.is_told: bool = False
-        self.is_gone: bool = False
-        """Whether an interceptor took it away."""
 
 
 class ChoiceFormat(abc.ABC):
@@ -226,7 +227,7 @@ class ChoiceEvent(JsonEvent):
     def frame(self) -> bytes:
         """Return it as it goes out, without the calls that are gone."""
         parts, self.call_parts = self.call_parts, []
-        if parts and any(call.is_gone for part in parts for call in part.choice.calls):
+        if any(part.choice.gone for part in parts):
             for part in parts:
                 _keep_or_drop(part)
             self.is_changed = True
@@ -241,7 +242,9 @@ class ChoiceEvent(JsonEvent):
 
 def _keep_or_drop(part: CallPart) -> None:
     """Take a part of a call that is gone out of its event; the calls after it move up."""
-    if part.call.is_gone:
+    gone, number = part.choice.gone, part.call.lane.number
+    before = bisect_left(gone, number)
+    if before < len(gone) and gone[before] == number:
         kept = [each for each in cast("list[object]", part.delta["tool_calls"]) if each is not part.native]
         part.delta["tool_calls"] = kept
         if not kept:
@@ -249,8 +252,7 @@ def _keep_or_drop(part: CallPart) -> None:
         return
     index = part.native.get("index")
     if isinstance(index, int):
-        before = part.choice.calls[: part.call.lane.number]
-        part.native["index"] = index - sum(call.is_gone for call in before)
+        part.native["index"] = index - before
 
 
 def _says(value: object) -> bool:

@@ -188,7 +188,8 @@ class NativeStreamAttempt(StreamAttempt):
         self._told.update(fresh)
         report_unscanned(self._attempt, fresh, is_strict=event.is_strict)
 
-    def _open_lanes(self, ended: list[Lane]) -> list[Lane]:
+    def _open_lanes(self, listed: list[Lane]) -> list[Lane]:
+        ended = set(listed)  # of calls there may be thousands
         lanes = [lane for lane, text in self._lanes.items() if not text.is_over and lane not in ended]
         return lanes + [lane for lane in self._waiting if lane not in self._lanes and lane not in ended]
 
