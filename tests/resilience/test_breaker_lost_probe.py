@@ -8,7 +8,8 @@ import signal
 import pytest
 
 from tests.resilience.driving import ManualClock, breaker_of, permit_of
-from tramapy.resilience.breaker import BreakerState, CircuitBreaker, Rejection, _renew_locks
+from tramapy import forks
+from tramapy.resilience.breaker import BreakerState, CircuitBreaker, Rejection
 
 
 def half_open(clock: ManualClock, **settings: object) -> CircuitBreaker:
@@ -68,12 +69,13 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have() -> No
     assert breaker.state("p") is BreakerState.OPEN
 
 
-def test_after_a_fork_every_breaker_has_a_lock_that_is_free() -> None:
+def test_after_a_fork_every_breaker_has_a_lock_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the child does, here in the parent, where it shows which lines ran."""
+    monkeypatch.setattr(forks, "_RENEWALS", {})  # those of others are let alone
     breakers = [half_open(ManualClock()), half_open(ManualClock())]
     held = [breaker._lock for breaker in breakers]
     for lock in held:
         lock.acquire()
-    _renew_locks()
+    forks._renew_all()
     assert [permit_of(breaker).is_probe for breaker in breakers] == [True, True]
     assert all(lock.locked() for lock in held)

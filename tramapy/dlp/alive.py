@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from tramapy.dlp.dialect import parse
 from tramapy.dlp.program import Branch, Consume, Guard, Program, compile_node
 from tramapy.dlp.syntax import Alternation
+from tramapy.forks import renew_after_fork
 
 __all__ = ["Alive", "AliveState"]
 
@@ -58,9 +59,14 @@ class Alive:
         )
         self._start, _ = self._reached([self._program.start])
         self._lock = threading.Lock()
+        renew_after_fork(self._renew)
         self._edge_count = 0
         self._states: dict[tuple[frozenset[int], bool], AliveState] = {}
         self._by_reading: dict[tuple[frozenset[int], int], AliveState] = {}
+
+    def _renew(self) -> None:
+        """Take a new lock, in a forked child."""
+        self._lock = threading.Lock()
 
     def idle(self) -> AliveState:
         """Return the state in which no match is under way."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from tramapy.dlp.alphabet import Context, Reading
 from tramapy.dlp.program import Branch, Consume, Guard, Program
 from tramapy.dlp.rendering import Flavour, render_set
+from tramapy.forks import renew_after_fork
 
 __all__ = ["BETWEEN", "EMPTY_MATCH", "STAYS", "Automaton", "Edge", "Ending", "Moves", "State"]
 
@@ -128,11 +129,16 @@ class Automaton:
         self.visited_count: int = 0
         """How many instructions were visited to find transitions: all the work that is not a look-up."""
         self._lock = threading.Lock()
+        renew_after_fork(self._renew)
         self._states: dict[tuple[tuple[int, ...], Context], State] = {}
         self._idle: dict[str, State] = {}
         self.cached_size: int = 0
         """How much is kept."""
         self._cache_size = cache_size
+
+    def _renew(self) -> None:
+        """Take a new lock, in a forked child."""
+        self._lock = threading.Lock()
 
     def idle_after(self, character: str) -> State:
         """Return the state without a match under way, after a character; after none at the start of a text."""

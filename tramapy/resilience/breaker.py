@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from tramapy.errors import (
     ProviderError,
     TokenBudgetExceededError,
 )
+from tramapy.forks import renew_after_fork
 from tramapy.resilience.circuit import Admission, BreakerState, Circuit, Permit, Rejection, Transition
 from tramapy.resilience.tally import ConsecutiveTally, CountTally, Tally, TimeTally
 from tramapy.resilience.validation import finite_number, whole_number
@@ -39,7 +38,6 @@ __all__ = [
 LONGEST_PROBE_S: Final = 120.0
 """How long the default profile waits for a probe, or `open_duration_s` where that is longer."""
 
-_BREAKERS: Final[weakref.WeakSet[CircuitBreaker]] = weakref.WeakSet()
 _NEUTRAL_CAUSES = (ConfigurationError, DlpInspectionError, InterceptorError, TokenBudgetExceededError)
 
 
@@ -104,7 +102,7 @@ class CircuitBreaker:
         self._is_enabled = settings.enabled
         self._now_s = now_s
         self._lock = threading.Lock()
-        _BREAKERS.add(self)
+        renew_after_fork(self._renew)
         self._circuits: dict[str, Circuit] = {}
         self._released: deque[tuple[Permit, float]] = deque()
 
@@ -205,7 +203,7 @@ class CircuitBreaker:
             if circuit is not None:
                 circuit.release(permit, released_at_s)
 
-    def renew_lock(self) -> None:
+    def _renew(self) -> None:
         """Take a new lock, in a forked child where the thread that held the old one does not exist."""
         self._lock = threading.Lock()
 
@@ -255,15 +253,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
-def _renew_locks() -> None:
-    for breaker in _BREAKERS:
-        breaker.renew_lock()
-
-
 def _require_type(name: str, value: object, kind: type[object]) -> None:
     if not isinstance(value, kind):
         raise TypeError(f"CircuitBreakerSettings.{name} takes a {kind.__name__}, not {type(value).__name__}")
-
-
-if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows does not fork
-    os.register_at_fork(after_in_child=_renew_locks)

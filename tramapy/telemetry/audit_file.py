@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, Self, get_args
 
 from tramapy.errors import ConfigurationError
+from tramapy.forks import renew_after_fork
 from tramapy.telemetry.audit_event import SealedEvent
 from tramapy.telemetry.audit_files import AuditFiles
 from tramapy.telemetry.audit_index import AuditIndex, LogPosition
@@ -74,8 +75,8 @@ class FileAuditStore(AuditStore):
         self._limit_file_bytes = limit_file_bytes
         self._limit_file_count = limit_file_count
         self._clock = clock
-        self._lock = threading.Lock()  # of what is written; never wanted by who has the next
-        self._sync_lock = threading.Lock()
+        self._renew()
+        renew_after_fork(self._renew)
         self._process_id = os.getpid()
         self._failure: str | None = None
         self._sync_failure: str | None = None
@@ -90,6 +91,11 @@ class FileAuditStore(AuditStore):
         self._uncommitted_count = 0
         self._written_bytes = self._synced_bytes = 0
         self._synced_at_s = clock()
+
+    def _renew(self) -> None:
+        """Take new locks, in a forked child, which is refused and must not wait for that."""
+        self._lock = threading.Lock()  # of what is written; never wanted by who has the next
+        self._sync_lock = threading.Lock()
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tramapy.errors import ConfigurationError, TramapyError
+from tramapy.forks import renew_after_fork
 from tramapy.telemetry.audit_event import AuditEvent, SealedEvent
 
 __all__ = ["FIRST", "AuditHead", "AuditStore", "AuditStoreError", "Links", "MemoryAuditStore", "check_count"]
@@ -74,8 +75,13 @@ class MemoryAuditStore(AuditStore):
         check_count("limit_count", limit_count)
         self._limit_count = limit_count
         self._lock = threading.Lock()
+        renew_after_fork(self._renew)
         self._events: list[AuditEvent] = []
         self._heads: dict[str, AuditHead] = {}
+
+    def _renew(self) -> None:
+        """Take a new lock, in a forked child."""
+        self._lock = threading.Lock()
 
     def append(self, stream_id: str, links: Links) -> None:
         """Keep the next events of a stream."""

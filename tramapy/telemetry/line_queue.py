@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
-import os
 import queue
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from tramapy.forks import renew_after_fork
 from tramapy.telemetry.jsonl_file import RotatedFile
 from tramapy.values import class_label
 
@@ -52,17 +52,17 @@ class LineQueue(Generic[T]):
         self._encode = encode
         self._capacity = capacity
         self._failure_count = 0
-        self._dropped_count = 0
-        self._last = _Mark(is_last=True)
         self._is_stopped = False
+        self._renew()
+        renew_after_fork(self._renew)
         self._start()
         # weak: an exit hook cannot be taken back for one object alone
         atexit.register(_close_at_exit, weakref.ref(self))
 
     def put(self, item: T) -> None:
         """Leave an item to be written; never waits for the file."""
-        if self._process_id != os.getpid():
-            self._start()  # a fork takes no threads along
+        if not self._has_thread:
+            self._start()
         if self._is_stopped or self._queue.qsize() >= self._capacity:
             self._drop(1)
             return
@@ -75,7 +75,7 @@ class LineQueue(Generic[T]):
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until what was put in before is written; returns whether it was within `timeout_s`."""
-        if self._process_id != os.getpid():
+        if not self._has_thread:
             self._start()
         if self._is_stopped:
             return self._last.reached.wait(timeout_s)
@@ -89,7 +89,7 @@ class LineQueue(Generic[T]):
         if self._is_stopped:
             return
         self._is_stopped = True
-        if self._process_id != os.getpid():
+        if not self._has_thread:
             self._last.reached.set()  # nothing was put in here
             return
         self._queue.put(self._last)
@@ -100,14 +100,23 @@ class LineQueue(Generic[T]):
         self.stop()
         return self._last.reached.wait(timeout_s)
 
-    def _start(self) -> None:
-        self._process_id = os.getpid()
+    def _renew(self) -> None:
         # reentrant, because a dropped stream's finalizer may put in while this thread does
         self._queue: queue.SimpleQueue[T | _Mark] = queue.SimpleQueue()
         self._lock = threading.RLock()
         self._hurry = threading.Event()
-        thread = threading.Thread(target=self._run, name="tramapy-jsonl", daemon=True)
-        thread.start()
+        self._dropped_count = 0
+        self._has_thread = False  # a fork takes none along
+        self._last = _Mark(is_last=True)
+        if self._is_stopped:
+            self._last.reached.set()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._has_thread or self._is_stopped:
+                return
+            self._has_thread = True
+        threading.Thread(target=self._run, name="tramapy-jsonl", daemon=True).start()
 
     def _run(self) -> None:
         is_over = False

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.engine.arguments import checked_flag
 from tramapy.errors import ConfigurationError
+from tramapy.forks import renew_after_fork
 from tramapy.hooks import catalogue
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver
@@ -139,7 +140,8 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         self._operations = OperationTable(self._limits.open_operation_count)
         # bounded by the operations that are open: each has two late events at most
         self._late: deque[_Late] = deque()
-        self._settling = threading.RLock()
+        self._renew()
+        renew_after_fork(self._renew)
         self._failure_count = 0
         self._is_checked = False
         self._endings: dict[str, Callable[[RuntimeEvent], Outcome]] = {
@@ -210,6 +212,11 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
                 self._contain(failure)
         finally:
             self._settling.release()
+
+    def _renew(self) -> None:
+        """Begin anew in a forked child, where this is called: what its parent's streams left is its parent's."""
+        self._settling = threading.RLock()
+        self._late.clear()
 
     @property
     def open_operation_count(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tramapy.forks import renew_after_fork
 from tramapy.hooks import catalogue
 from tramapy.telemetry import metric_names as names
 from tramapy.telemetry.otel_compat import CompatMetrics
@@ -114,7 +115,8 @@ class ObserverMetrics:
         self._rejections = self._counter(names.DLP_REJECTIONS)
         self._dropped = self._counter(names.EVENTS_DROPPED)
         self._circuits: dict[str, str] = {}
-        self._circuits_lock = threading.RLock()  # a dropped stream's finalizer may come in between
+        self._renew()
+        renew_after_fork(self._renew)
         self._gauge(names.CIRCUIT_STATE, self._observe_circuits)
         self._compat = CompatMetrics(meter, series_limit, self._pending) if is_compatible else None
         self.takers: dict[str, Callable[[RuntimeEvent], None]] = {
@@ -129,6 +131,10 @@ class ObserverMetrics:
         self.take_any: Callable[[RuntimeEvent], None] | None = (
             None if self._compat is None else self._compat.count
         )
+
+    def _renew(self) -> None:
+        """Take a new lock, in a forked child; breakers are there as they were in its parent."""
+        self._circuits_lock = threading.RLock()  # a dropped stream's finalizer may come in between
 
     def count_dropped(self, reason: str, amount: int = 1) -> None:
         """Count what is on no span."""

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from tramapy.forks import renew_after_fork
 from tramapy.telemetry.otel_import import metrics, trace
 from tramapy.telemetry.otel_text import exportable
 from tramapy.values import MOST
@@ -73,6 +74,10 @@ class Count:
 
     def __init__(self, tags: Tags) -> None:
         self.tags: Tags = tags
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin at nothing, with a lock that is free."""
         self._value = 0
         self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
 
@@ -97,13 +102,19 @@ class CountTable:
         limit: How many sets of values there may be; all others share one series.
     """
 
-    __slots__ = ("_counts", "_limit", "_names", "_overflow")
+    __slots__ = ("__weakref__", "_counts", "_limit", "_names", "_overflow")
 
     def __init__(self, names: tuple[str, ...], limit: int) -> None:
         self._names = names
         self._limit = limit
         self._counts: dict[tuple[str | None, ...], Count] = {}
         self._overflow = Count(_OVERFLOW)
+        renew_after_fork(self._renew)
+
+    def _renew(self) -> None:
+        """Begin at nothing, in a forked child: what was counted before is its parent's."""
+        for count in (*self._counts.values(), self._overflow):
+            count.restart()
 
     def of(self, *values: str | None) -> Count:
         """Return the series of a set of values, in the order of the names; None is left out."""
@@ -133,11 +144,16 @@ class PendingMeasurements:
         limit: How many entries may wait; an attempt is one, and an operation.
     """
 
-    __slots__ = ("_limit", "_queue")
+    __slots__ = ("__weakref__", "_limit", "_queue")
 
     def __init__(self, limit: int = _MAX_PENDING_COUNT) -> None:
         self._limit = limit
         self._queue: deque[_Pending] = deque()
+        renew_after_fork(self._renew)
+
+    def _renew(self) -> None:
+        """Forget what waits, in a forked child: its parent records it."""
+        self._queue.clear()
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -173,10 +189,15 @@ class ChunkTimes:
         limit: The most; a collection makes room.
     """
 
-    __slots__ = ("_count", "_limit", "_lock")
+    __slots__ = ("__weakref__", "_count", "_limit", "_lock")
 
     def __init__(self, limit: int = _MAX_CHUNK_TIME_COUNT) -> None:
         self._limit = limit
+        self._renew()
+        renew_after_fork(self._renew)
+
+    def _renew(self) -> None:
+        """Begin at nothing, in a forked child, with a lock that is free."""
         self._count = 0
         self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
 

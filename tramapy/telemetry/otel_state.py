@@ -8,6 +8,7 @@ from array import array
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
+from tramapy.forks import renew_after_fork
 from tramapy.telemetry.otel_import import context as otel_context
 from tramapy.values import MOST
 
@@ -120,7 +121,14 @@ class OperationTable:
         self._open: dict[int, OpenOperation] = {}
         # the newest of each id, which knows the one before it
         self._named: dict[str, OpenOperation] = {}
+        self._renew()
+        renew_after_fork(self._renew)
+
+    def _renew(self) -> None:
+        """Take a new lock, in a forked child, and leave the operations to its parent, whose spans they are."""
         self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
+        self._open.clear()
+        self._named.clear()
 
     def __len__(self) -> int:
         return len(self._open)

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Final, Protocol
 
 from tramapy.errors import ConfigurationError
+from tramapy.forks import renew_after_fork
 from tramapy.hooks import catalogue
 from tramapy.hooks.event_model import RuntimeEvent
 
@@ -143,13 +144,20 @@ class _Operation:
 class _Operations:
     """Open operations, by serial number and by correlation id."""
 
-    __slots__ = ("_limit", "_lock", "_named", "open")
+    __slots__ = ("__weakref__", "_limit", "_lock", "_named", "open")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self.open: dict[int, _Operation] = {}
         self._named: dict[str, list[_Operation]] = {}
+        self._renew()
+        renew_after_fork(self._renew)
+
+    def _renew(self) -> None:
+        """Take a new lock, in a forked child, and forget the operations of its parent."""
         self._lock = threading.RLock()  # a dropped stream's finalizer may come in between
+        self.open.clear()
+        self._named.clear()
 
     def add(self, operation: _Operation) -> None:
         _latest.set(operation.serial)
