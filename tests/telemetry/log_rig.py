@@ -6,6 +6,7 @@ import collections
 import datetime
 import decimal
 import enum
+import logging
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -54,6 +55,37 @@ class Changing:
     def __repr__(self) -> str:
         self.count += 1
         return "harmless" if self.count == 1 else CANARY
+
+
+class FailingDict(dict[str, Any]):
+    """A dict that fails in every way in which it can be asked."""
+
+    def _fail(self, *_: object) -> Any:
+        raise ZeroDivisionError(CANARY)
+
+    get = keys = items = __iter__ = __getitem__ = __contains__ = _fail
+
+
+class Classless:
+    """Fails where it is asked for its class, and for its length."""
+
+    @property
+    def __class__(self) -> type[Any]:  # type: ignore[override]  # what proxies do
+        raise ZeroDivisionError(CANARY)
+
+    def __len__(self) -> int:
+        raise ZeroDivisionError(CANARY)
+
+
+class LoggerLike:
+    """Says that it is a logger, and shows more than those do."""
+
+    @property
+    def __class__(self) -> type[Any]:  # type: ignore[override]  # what proxies do
+        return logging.Logger
+
+    def __repr__(self) -> str:
+        return CANARY
 
 
 class Pretending:

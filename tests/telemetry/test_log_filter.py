@@ -17,7 +17,17 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from tests.telemetry.log_rig import CANARY, NUMBERS, VALUES, Changing, Raising, Redacting, chain
+from tests.telemetry.log_rig import (
+    CANARY,
+    NUMBERS,
+    VALUES,
+    Changing,
+    Classless,
+    FailingDict,
+    Raising,
+    Redacting,
+    chain,
+)
 from tramapy import DlpInspectionError, RuleBasedDlpInterceptor
 from tramapy.telemetry import DlpLogFilter
 from tramapy.testing import assert_no_canary
@@ -342,6 +352,33 @@ def test_nothing_is_raised_into_the_program_but_a_cancellation(
     assert log.text == "log line withheld: its inspection failed (ZeroDivisionError)\n"
     with pytest.raises(KeyboardInterrupt):
         Log(filtering(Raising(lambda _: KeyboardInterrupt()))).logger.info(CANARY)
+
+
+class FailingRecord(logging.LogRecord):
+    def __getattribute__(self, name: str) -> Any:
+        if name == "msg":
+            raise ZeroDivisionError(CANARY)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        (logging.LogRecord, {"msg": FailingDict(a=CANARY)}),
+        (logging.LogRecord, {"msg": {"event": CANARY}, "args": Classless()}),
+        (logging.LogRecord, {"msg": "%s", "args": (Classless(),)}),
+        (logging.LogRecord, {"msg": Classless()}),
+        (FailingRecord, {"msg": CANARY}),
+    ],
+    ids=["dict", "args", "argument", "message", "record"],
+)
+def test_an_object_that_fails_in_every_way_withholds_its_record_alone(
+    filtering: Callable[[Any], DlpLogFilter], kind: type[logging.LogRecord], changes: dict[str, Any]
+) -> None:
+    record = kind("shop", logging.INFO, "p.py", 1, "", (), None)
+    vars(record).update(changes)
+    given = filtering(Redacting()).filter(record)
+    assert_no_canary(CANARY, str(vars(record if given is True else given)))
 
 
 def test_an_interceptor_that_logs_to_the_same_handler_ends(

@@ -24,6 +24,9 @@ from tests.telemetry.log_rig import (
     NUMBERS,
     VALUES,
     Changing,
+    Classless,
+    FailingDict,
+    LoggerLike,
     Raising,
     Redacting,
     chain,
@@ -363,6 +366,37 @@ def test_a_line_whose_inspection_fails_says_so_and_nothing_else(
 def test_a_level_and_a_timestamp_that_are_words_are_withheld_too() -> None:
     clean = DlpProcessor(Raising())(None, "info", {"event": CANARY, "level": CANARY, "timestamp": CANARY})
     assert_no_canary(CANARY, clean)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        FailingDict(event=CANARY),
+        {"event": Classless(), "level": Classless()},
+        {"event": CANARY, "_record": Classless()},
+    ],
+    ids=["line", "event", "record"],
+)
+def test_an_object_that_fails_in_every_way_costs_no_more_than_its_line(line: dict[str, Any]) -> None:
+    clean = DlpProcessor(Redacting())(None, "info", line)
+    assert type(clean) is dict
+    assert_no_canary(CANARY, str(clean))
+
+
+def test_only_a_logger_that_shows_its_name_and_no_secret_stays_one() -> None:
+    clean = DlpProcessor(Redacting())(
+        None,
+        "info",
+        {
+            "_logger": logging.getLogger("shop"),
+            "root": logging.getLogger(),
+            "named": logging.Logger(CANARY),  # noqa: LOG001
+            "like": LoggerLike(),
+        },
+    )
+    assert clean["_logger"] is logging.getLogger("shop")
+    assert clean["root"] is logging.getLogger()
+    assert (clean["named"], clean["like"]) == ("<Logger [X] (NOTSET)>", "[X]")
 
 
 def test_a_cancellation_passes() -> None:

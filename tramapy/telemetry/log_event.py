@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any, Final, cast
 
@@ -13,7 +13,7 @@ from tramapy.telemetry.log_exceptions import exception_of, exception_text
 from tramapy.telemetry.log_redaction import WITHHELD, LogRedactor, WithheldLine
 from tramapy.telemetry.log_walk import LineWalk
 
-__all__ = ["clean_event", "withheld_event"]
+__all__ = ["clean_event", "entry_of", "withheld_event"]
 
 _LEVELS: Final = frozenset(
     {"critical", "debug", "error", "exception", "fatal", "info", "notset", "trace", "warn", "warning"}
@@ -21,6 +21,7 @@ _LEVELS: Final = frozenset(
 _TIMESTAMP: Final = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
+_dict_get: Final[Callable[[object, str], object]] = vars(dict)["get"]
 _LOGGING: Final = ("logging", "structlog", "tramapy.telemetry")
 
 
@@ -46,15 +47,20 @@ def clean_event(line: Mapping[str, Any], redactor: LogRedactor) -> dict[str, Any
     return clean
 
 
-def withheld_event(line: Mapping[str, Any], why: WithheldLine) -> dict[str, Any]:
+def withheld_event(line: object, why: WithheldLine) -> dict[str, Any]:
     """Return an event that says that a line was withheld; what is kept of that is known word for word."""
     withheld: dict[str, Any] = {"event": WITHHELD, "dlp_failure": why.reason}
     if why.error_type is not None:
         withheld["dlp_error_type"] = why.error_type
-    level = line.get("level")
+    level = entry_of(line, "level")
     if type(level) is str and level.lower() in _LEVELS:
         withheld["level"] = level
-    return withheld | _timestamp_of({"timestamp": line.get("timestamp")})
+    return withheld | _timestamp_of({"timestamp": entry_of(line, "timestamp")})
+
+
+def entry_of(line: object, name: str) -> object:
+    """Return an entry of a dict without asking a class of somebody else's, which may fail; None of any other line."""
+    return _dict_get(line, name) if issubclass(type(line), dict) else None
 
 
 def _timestamp_of(parts: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any, cast
 
 from tramapy.hooks.dlp import DlpContentType, DlpInterceptor
-from tramapy.telemetry.log_event import clean_event, withheld_event
+from tramapy.telemetry.log_event import clean_event, entry_of, withheld_event
 from tramapy.telemetry.log_record import changed_copy, clean_changes, withheld_changes
 from tramapy.telemetry.log_redaction import WITHHELD, LogRedactor, WithheldLine
 from tramapy.telemetry.log_walk import LineWalk
@@ -50,13 +50,16 @@ class DlpProcessor:
     def _redacted(self, line: Mapping[str, Any]) -> dict[str, Any]:
         if "_record" not in line:
             return clean_event(line, self._redactor)
-        parts, kept = _apart(line)
+        parts = dict(line)
+        kept = _of_formatter(parts)
+        for name in kept:
+            del parts[name]
         for name, record in _records(kept):
             kept[name] = changed_copy(record, clean_changes(record, self._redactor))
         return clean_event(parts, self._redactor) | kept
 
     def _withheld(self, line: Mapping[str, Any], why: WithheldLine) -> dict[str, Any]:
-        _, kept = _apart(line)
+        kept = _of_formatter(line)
         for name, record in _records(kept):
             kept[name] = changed_copy(record, withheld_changes(record, why, self._redactor))
         return withheld_event(line, why) | kept
@@ -69,16 +72,13 @@ class DlpProcessor:
         return ((WITHHELD,), dict[str, object]())
 
 
-def _apart(line: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a line's parts, and beside them what a `ProcessorFormatter` adds for its own processors."""
-    parts = dict(line)
-    kept: dict[str, Any] = {}
-    if isinstance(parts.get("_record"), logging.LogRecord):
-        kept["_record"] = parts.pop("_record")
-    if isinstance(parts.get("_from_structlog"), bool):
-        kept["_from_structlog"] = parts.pop("_from_structlog")
-    return parts, kept
+def _of_formatter(line: object) -> dict[str, Any]:
+    """Return what a `ProcessorFormatter` adds to a line for its own processors."""
+    found = {name: entry_of(line, name) for name in ("_record", "_from_structlog")}
+    return {
+        name: value for name, value in found.items() if issubclass(type(value), (logging.LogRecord, bool))
+    }
 
 
 def _records(kept: Mapping[str, Any]) -> list[tuple[str, logging.LogRecord]]:
-    return [(name, value) for name, value in kept.items() if isinstance(value, logging.LogRecord)]
+    return [(name, value) for name, value in kept.items() if issubclass(type(value), logging.LogRecord)]

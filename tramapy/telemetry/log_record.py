@@ -52,18 +52,19 @@ def withheld_changes(
 
     Of extra attributes, those stay by name that were found clean before: a formatter may ask for them.
     """
+    own = vars(record)  # a record of another class may fail where it is asked for an attribute
     changes: dict[str, object] = {
-        name: "[withheld]" if redactor.is_known(name) else _GONE for name in vars(record).keys() - _STANDARD
+        name: "[withheld]" if redactor.is_known(name) else _GONE for name in own.keys() - _STANDARD
     }
     for name in ("message", "processName", "taskName", "threadName"):
-        if getattr(record, name, None) is not None:
+        if own.get(name) is not None:
             changes[name] = WITHHELD
     shown = WITHHELD if why.error_type is None else f"{WITHHELD} ({why.error_type})"
     changes |= {"msg": shown, "args": (), "exc_info": None, "exc_text": None, "stack_info": None}
-    if _is_event(record):
+    if _is_event(own):
         # the names are structlog's, for its formatter
-        changes |= {name: getattr(record, name) for name in ("_logger", "_name") if hasattr(record, name)}
-        changes["msg"] = withheld_event(cast("Mapping[str, Any]", record.msg), why)
+        changes |= {name: own[name] for name in ("_logger", "_name") if name in own}
+        changes["msg"] = withheld_event(own["msg"], why)
     return changes
 
 
@@ -94,7 +95,7 @@ def changed_copy(record: logging.LogRecord, changes: Mapping[str, object]) -> lo
 
 def _message(record: logging.LogRecord, redactor: LogRedactor) -> dict[str, object]:
     """Return message and arguments as one text, formatted for the last time; an event of structlog's as a dict."""
-    if _is_event(record):
+    if _is_event(vars(record)):
         return {"msg": clean_event(cast("Mapping[str, Any]", record.msg), redactor)}
     is_plain = type(record.msg) is str and not record.args and type(record) is logging.LogRecord
     args = cast("object", record.args)
@@ -119,5 +120,8 @@ def _formatted(record: logging.LogRecord) -> str:
         return f"{record.msg} {record.args!r}"
 
 
-def _is_event(record: logging.LogRecord) -> bool:
-    return isinstance(cast("object", record.msg), dict) and not record.args
+def _is_event(own: Mapping[str, object]) -> bool:
+    args = own.get("args")
+    # the types themselves: an object may say that it is of another class, or fail where it is asked for its length
+    has_args = args is not None and (type(args) not in (dict, tuple) or bool(args))
+    return issubclass(type(own.get("msg")), dict) and not has_args

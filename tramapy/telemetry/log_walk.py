@@ -31,6 +31,9 @@ _KNOWN: Final = frozenset(
     {datetime.date, datetime.datetime, datetime.time, datetime.timedelta, decimal.Decimal, uuid.UUID}
 )
 
+# what shows no more than a name and a level
+_LOGGERS: Final = (logging.Logger.__repr__, logging.RootLogger.__repr__)
+
 # the containers' own methods: a subclass may show one thing now and another later
 _dict_copy: Callable[[object], dict[Any, object]] = vars(dict)["copy"]
 _list_copy: Callable[[object], list[object]] = vars(list)["copy"]
@@ -170,13 +173,13 @@ class LineWalk:
         return value if clean == characters else clean
 
     def _object(self, kind: type[object], value: object, depth: int) -> object:
-        if isinstance(value, logging.Logger):  # structlog hands one through the standard library
-            return value
         adapt = getattr(kind, "__structlog__", None)
         if callable(adapt):  # what structlog's own JSON renderer asks for
             return self.value(adapt(value), depth + 1)
         text = _repr(kind, value)
         clean = self._text(text)
+        if issubclass(kind, logging.Logger) and kind.__repr__ in _LOGGERS and clean == text:
+            return value  # structlog hands one through the standard library
         if kind in _KNOWN and clean == text and self._text(str(value)) == str(value):
             return value
         return clean
