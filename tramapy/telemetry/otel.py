@@ -33,6 +33,7 @@ from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation, OperationTa
 from tramapy.values import class_label, described
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, SpanContext, TracerProvider
 
@@ -261,7 +262,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         if not self._is_checked:
             self._check_processors()
         parent = otel_context.get_current()
-        span = self._tracer.start_span(
+        span = self._started_span(
             otel_spans.operation_name(event),
             parent,
             trace.SpanKind.INTERNAL,
@@ -290,7 +291,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         provider_id = str(event.attribute("provider_id"))
         provider_name = self._provider_names.get(provider_id, provider_id)
         operation_name = otel_spans.gen_ai_operation(operation.method_name)
-        span = self._tracer.start_span(
+        span = self._started_span(
             otel_spans.attempt_name(operation_name, event),
             operation.context,
             trace.SpanKind.CLIENT,
@@ -298,6 +299,17 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         )
         context = trace.set_span_in_context(span, operation.context)
         operation.begin_attempt(OpenAttempt(event, span, context, operation_name, provider_name))
+
+    def _started_span(
+        self, name: str, parent: Context, kind: trace.SpanKind, attributes: otel_spans.Attributes
+    ) -> Span:
+        """Start a span; where that fails, the parent's ids stand for it, so that metrics do not depend on spans."""
+        try:
+            return self._tracer.start_span(name, parent, kind, attributes)
+        except Exception as error:  # fail-open; a cancellation is let through by _contain
+            failure = error
+        self._contain(failure)
+        return trace.NonRecordingSpan(trace.get_current_span(parent).get_span_context())
 
     def _end_attempt(
         self, operation: OpenOperation, event: RuntimeEvent, outcome: Outcome, at_ns: int | None
