@@ -271,7 +271,7 @@ def test_without_google_re2_auto_is_the_standard_library(monkeypatch, module):
 
 def test_without_google_re2_asking_for_it_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "re2", None)
-    with pytest.raises(ConfigurationError, match=r"install tramapy\[re2\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install 'tramapy\[re2\]'"):
         interceptor_of(backend="re2")
 
 

@@ -442,7 +442,7 @@ def test_missing_sdk_says_what_to_install(sdk: str, title: str, module: str) -> 
         f"try:\n import tramapy.providers.{module}\nexcept ImportError as error: print(error)"
     )
 
-    assert printed == f'This provider needs the {title} SDK. Install it: pip install "tramapy[{sdk}]"'
+    assert printed == f"This provider needs the {title} SDK. Install it with: pip install 'tramapy[{sdk}]'"
 
 
 def test_providers_are_exported_lazily_and_without_the_other_sdk() -> None:

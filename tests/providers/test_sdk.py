@@ -75,6 +75,6 @@ def test_missing_sdk_is_an_import_error_without_a_cause(
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
 
-    with pytest.raises(ImportError, match=rf"pip install \"tramapy\[{name}\]\"") as caught:
+    with pytest.raises(ImportError, match=rf"pip install 'tramapy\[{name}\]'") as caught:
         runpy.run_path(str(module.__file__))
     assert caught.value.__cause__ is None

@@ -47,5 +47,5 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, module: str, 
     package, _, name = missing.rpartition(".")
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delattr(importlib.import_module(package), name, raising=False)
-    with pytest.raises(ImportError, match=r'pip install "tramapy\[otel\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'tramapy\[otel\]'"):
         importlib.import_module(module)

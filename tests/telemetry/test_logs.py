@@ -352,7 +352,7 @@ def test_names_that_are_imported_late_are_listed_and_others_are_refused() -> Non
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "structlog", None)
     monkeypatch.delitem(sys.modules, "tramapy.telemetry.structlog_import")
-    with pytest.raises(ImportError, match=r'pip install "tramapy\[structlog\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'tramapy\[structlog\]'"):
         __import__("tramapy.telemetry.structlog_import")
 
 

@@ -275,7 +275,7 @@ def _require_version(vendor: str, module: ModuleType) -> None:
     if _version_of(module) < (_OLDEST_MAJORS[vendor],):
         raise ConfigurationError(
             f"The installed {vendor} SDK is {module.__version__}; wrap needs {_OLDEST_MAJORS[vendor]}.0 or "
-            f'newer: older ones make others of all errors. Upgrade it: pip install --upgrade "{vendor}"'
+            f"newer: older ones make others of all errors. Upgrade it with: pip install --upgrade 'tramapy[{vendor}]'"
         )
 
 

@@ -58,7 +58,7 @@ def compile_rules(
     re2 = None if backend == "stdlib" else load_re2()
     if backend == "re2" and re2 is None:
         raise ConfigurationError(
-            "backend='re2' needs google-re2, which is not installed; install tramapy[re2], or write backend='auto'"
+            "backend='re2' needs google-re2. Install it with: pip install 'tramapy[re2]', or write backend='auto'"
         )
     return _Compiled(_rules(configuration, re2), "stdlib" if re2 is None else "re2")
 

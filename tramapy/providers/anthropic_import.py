@@ -6,7 +6,7 @@ try:
     import anthropic
 except ImportError:
     raise ImportError(
-        'This provider needs the Anthropic SDK. Install it: pip install "tramapy[anthropic]"'
+        "This provider needs the Anthropic SDK. Install it with: pip install 'tramapy[anthropic]'"
     ) from None
 
 __all__ = ["anthropic"]

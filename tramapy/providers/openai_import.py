@@ -6,7 +6,7 @@ try:
     import openai
 except ImportError:
     raise ImportError(
-        'This provider needs the OpenAI SDK. Install it: pip install "tramapy[openai]"'
+        "This provider needs the OpenAI SDK. Install it with: pip install 'tramapy[openai]'"
     ) from None
 
 __all__ = ["openai"]

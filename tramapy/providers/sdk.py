@@ -144,7 +144,7 @@ def require_supported_sdk(sdk: Sdk) -> None:
         return
     raise ConfigurationError(
         f"The installed {sdk.title} SDK is {sdk.version}; the provider needs {sdk.oldest[0]}.{sdk.oldest[1]} "
-        f'or newer. Upgrade it: pip install --upgrade "tramapy[{sdk.extra}]"'
+        f"or newer. Upgrade it with: pip install --upgrade 'tramapy[{sdk.extra}]'"
     )
 
 

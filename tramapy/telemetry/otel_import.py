@@ -6,7 +6,7 @@ try:
     from opentelemetry import context, metrics, trace
 except ImportError:
     raise ImportError(
-        'This observer needs the OpenTelemetry API. Install it: pip install "tramapy[otel]"'
+        "This observer needs the OpenTelemetry API. Install it with: pip install 'tramapy[otel]'"
     ) from None
 
 __all__ = ["context", "metrics", "trace"]

@@ -18,7 +18,7 @@ try:
     )
 except ImportError:
     raise ImportError(
-        'The OTLP receiver needs opentelemetry-proto. Install it: pip install "tramapy[otel]"'
+        "The OTLP receiver needs opentelemetry-proto. Install it with: pip install 'tramapy[otel]'"
     ) from None
 
 __all__ = [

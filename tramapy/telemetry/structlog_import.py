@@ -5,6 +5,6 @@ from __future__ import annotations
 try:
     import structlog
 except ImportError:
-    raise ImportError('This needs structlog. Install it: pip install "tramapy[structlog]"') from None
+    raise ImportError("This needs structlog. Install it with: pip install 'tramapy[structlog]'") from None
 
 __all__ = ["structlog"]

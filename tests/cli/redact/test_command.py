@@ -165,7 +165,7 @@ def test_a_backend_that_is_not_installed_is_refused_in_the_words_of_the_command(
     monkeypatch.setattr(command, "load_re2", lambda: None)
     outcome = run_on(TEXT.encode(), "--backend", "re2")
     assert outcome.exit_code == 2
-    assert "--backend re2 needs google-re2; install tramapy[re2], or leave --backend out" in outcome.errors
+    assert "--backend re2 needs google-re2. Install it with: pip install 'tramapy[re2]'" in outcome.errors
 
 
 def test_the_summary_goes_to_the_standard_error() -> None:

@@ -331,7 +331,7 @@ def test_a_missing_extra_says_which_to_install(fresh_modules: pytest.MonkeyPatch
     fresh_modules.setitem(sys.modules, "opentelemetry.proto.collector.trace.v1.trace_service_pb2", None)
     outcome = run("trace", "--listen")
     assert outcome.exit_code == 2
-    assert 'pip install "tramapy[otel]"' in outcome.errors
+    assert "pip install 'tramapy[otel]'" in outcome.errors
 
 
 def test_another_missing_module_is_a_defect(fresh_modules: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,9 @@ def redact(
 
 def _portable(rules: Path | None, packs: list[str], disabled: list[str], backend: _Backend) -> PortableRules:
     if backend is _Backend.RE2 and load_re2() is None:
-        raise InputError("--backend re2 needs google-re2; install tramapy[re2], or leave --backend out")
+        raise InputError(
+            "--backend re2 needs google-re2. Install it with: pip install 'tramapy[re2]', or leave --backend out"
+        )
     default = RuleBasedDlpConfiguration((), None, packs=ALL)
     configuration = default if rules is None else load_rule_file(rules)
     if packs:
