@@ -1,4 +1,4 @@
-"""Where google-re2 says that rules need not look, there is nothing; whatever the ends of blocks and pieces cut."""
+"""Where google-re2 says that rules need not look, there is nothing; whatever the ends of stretches cut."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def _backends() -> tuple[RuleBasedDlpInterceptor, RuleBasedDlpInterceptor]:
     return plain, quick
 
 
-def test_few_rules_look_at_a_block_and_many_at_pieces_of_one() -> None:
+def test_rules_look_near_hints_only_and_further_where_hints_are_many() -> None:
     re2 = pytest.importorskip("re2") and load_re2()
     assert re2 is not None
     made = Hints([rule.hint for rule in RULES], re2)
-    first, *others = made.stretches(LONG, 0)
-    assert (first.start, first.end) == (0, 8_384)
-    assert [RULES[rank].id for rank in first.hits] == ["email"]
-    assert [stretch.start for stretch in others] == [10_240, 12_288]
+    (start, end, hits), *others = made.stretches(LONG, 0)
+    assert (start, end) == (2_808, 3_256)
+    assert [RULES[rank].id for rank in hits] == ["email"]
+    assert [start for start, _, _ in others] == [11_819, 12_075, 12_217, 12_487]
     assert list(made.stretches(clean(9_000), 0)) == []
+    assert [(start, end) for start, end, _ in made.stretches(LONG, 12_824)] == [(12_824, 12_844)]
     assert {RULES[rank].id for rank in made.hits("a@b.cc, ssn", 0, 11)} == {"email", "us_ssn", "us_itin"}
 
 
@@ -50,16 +51,15 @@ def test_backends_agree_on_long_texts(backends: tuple[RuleBasedDlpInterceptor, .
         assert inspect(quick, text) == inspect(plain, text)
 
 
-def test_backends_agree_wherever_blocks_end(
+def test_backends_agree_wherever_stretches_end(
     backends: tuple[RuleBasedDlpInterceptor, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, quick = backends
     mixture = Mixture(random.Random(4), longest=1_000)
     monkeypatch.setattr(detector, "SHORT_LENGTH", 0)
-    monkeypatch.setattr(hints, "SHORT_LENGTH", 41)
-    monkeypatch.setattr(hints, "_FEW_HITS", 0)
-    for block in (37, 100, 251):
-        monkeypatch.setattr(hints, "_BLOCK", block)
+    for shortest in (1, 37, 100):
+        monkeypatch.setattr(hints, "_SHORTEST", shortest)
+        monkeypatch.setattr(hints, "_LONGEST", 3 * shortest)
         for _ in range(60):
             text = "".join(mixture.fragments())
             assert inspect(quick, text) == inspect(plain, text), text

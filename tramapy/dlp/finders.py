@@ -85,8 +85,8 @@ class Re2Match(Protocol):
 class Re2Pattern(Protocol):
     """The part of a compiled pattern of google-re2 that we use."""
 
-    def finditer(self, text: bytes) -> Iterator[Re2Match]:
-        """Yield all matches."""
+    def finditer(self, text: bytes, pos: int = 0) -> Iterator[Re2Match]:
+        """Yield all matches at or behind a place."""
         ...
 
 

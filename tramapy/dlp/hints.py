@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from tramapy.dlp.finders import Re2
 
@@ -13,17 +13,13 @@ _BESIDE = 192
 """How far from where a search begins its hint may begin or end; also, how far over an end what it looks for may go."""
 SHORT_LENGTH = 2_048
 """Up to this length, a text is one stretch."""
-_BLOCK = 8_192
-_FEW_HITS = 3
-"""Where more hints stand in a block, asking again for each piece of it costs less than to search all of it for them."""
+_SHORTEST = 64
+_LONGEST = 2_048
+"""Where hints stand close to one another, each stretch is twice as long as the one before it, up to this length."""
 
 
-class Stretch(NamedTuple):
-    """A stretch of a text, and the numbers of the hints that stand in it or beside it."""
-
-    start: int
-    end: int
-    hits: Sequence[int]
+Stretch: TypeAlias = tuple[int, int, Sequence[int]]
+"""The start and the end of a stretch of a text, and the numbers of the hints that stand in it or beside it."""
 
 
 class Hints:
@@ -39,41 +35,48 @@ class Hints:
         options.log_errors = False
         options.max_mem = 64 << 20
         options.encoding = re2.Options.Encoding.LATIN1
+        encoded = [hint.encode("latin-1") for hint in hints]
         self._set = re2.Set.SearchSet(options)
-        for hint in hints:
-            self._set.Add(hint.encode("latin-1"))
+        for hint in encoded:
+            self._set.Add(hint)
         self._set.Compile()
+        self._any = re2.compile(b"|".join(dict.fromkeys(encoded)), options)
 
     def hits(self, text: str, start: int, end: int) -> Sequence[int]:
         """Return the numbers of the hints that stand in a stretch or beside it."""
-        part = text[max(start - _BESIDE, 0) : end + _BESIDE]
-        # A byte for each character, whatever it is: UTF-8 would make hints longer.
-        return self._set.Match(part.encode("latin-1", "replace")) or ()
+        return self._set.Match(_encoded(text[max(start - _BESIDE, 0) : end + _BESIDE])) or ()
 
     def stretches(self, text: str, begin: int) -> Iterator[Stretch]:
         """Yield the stretches behind a place that have hints, in order.
 
         Each goes on over its end into the next one, since what is looked for there may stand over it.
         """
-        length = len(text)
-        are_many = False
-        for start in range(begin, length, _BLOCK):
-            end = min(start + _BLOCK, length)
-            if not are_many:  # else this block is likely to be like the one before it
-                hits = self.hits(text, start, end)
-                are_many = len(hits) > _FEW_HITS
-                if hits and not are_many:
-                    yield Stretch(start, min(end + _BESIDE, length), hits)
-            if are_many:
-                found: set[int] = set()
-                for piece in self._pieces(text, start, end):
-                    found.update(piece.hits)
-                    yield piece
-                are_many = len(found) > _FEW_HITS
-
-    def _pieces(self, text: str, begin: int, end: int) -> Iterator[Stretch]:
-        for start in range(begin, end, SHORT_LENGTH):
-            last = min(start + SHORT_LENGTH, end)
-            hits = self.hits(text, start, last)
+        offset = max(begin - _BESIDE, 0)
+        encoded = _encoded(text[offset:] if offset else text)
+        end = len(encoded)
+        done = begin - offset
+        size = _SHORTEST
+        # A set tells which hints stand in a text, but not where; one pattern for all of them tells where the next one
+        # stands. What it does not tell of overlaps with that one or comes behind it.
+        hints = self._any.finditer(encoded, 0)
+        is_new = True
+        while (hint := next(hints, None)) is not None:
+            place = hint.span()[0]
+            if place < done and not is_new:
+                hints = self._any.finditer(encoded, done)
+                is_new = True
+                continue
+            is_new = False
+            size = min(size * 2, _LONGEST) if place < done + _BESIDE else _SHORTEST
+            start = max(place - _BESIDE, done)
+            done = max(place, done) + size
+            hits = self._set.Match(encoded[place : done + _BESIDE])
             if hits:
-                yield Stretch(start, min(last + _BESIDE, len(text)), hits)
+                yield offset + start, offset + min(done + _BESIDE, end), hits
+            if done >= end:
+                break
+
+
+def _encoded(text: str) -> bytes:
+    # A byte for each character, whatever it is: UTF-8 would make hints longer.
+    return text.encode("latin-1", "replace")

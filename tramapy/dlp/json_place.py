@@ -28,15 +28,20 @@ class JsonPlace:
 
     Nothing is parsed, so there is no depth and no size that it could not follow, and a text that turns out not to
     be JSON is read to its end all the same.
+
+    Args:
+        is_json: Whether it is JSON; None to tell by how it begins.
+        in_string: Whether a string has begun before.
+        last: What stands before, outside of strings and not blank; nothing at the beginning.
     """
 
     __slots__ = ("_in_string", "_is_escaped", "_is_json", "_last")
 
-    def __init__(self) -> None:
-        self._is_json: bool | None = None
-        self._in_string = False
+    def __init__(self, *, is_json: bool | None = None, in_string: bool = False, last: str = "") -> None:
+        self._is_json = is_json
+        self._in_string = in_string
         self._is_escaped = False
-        self._last = ""
+        self._last = last
 
     def read(self, text: str) -> None:
         """Read on."""

@@ -104,8 +104,11 @@ class OnePass:
             if not claims:
                 return unchanged(text)
         cuts = united(claims) if len(claims) > 1 else claims
-        if self._markers is not None and not begins_json(text):
-            return self._markers.put(text, cuts)
+        if self._markers is not None:
+            if not begins_json(text):
+                return self._markers.put(text, cuts)
+            if "\\" not in text:
+                return self._markers.put_in_json(text, cuts)
         splicer = Splicer(self.rules, self.operators, context.vault)
         sanitized = splicer.splice(text, cuts)
         return DlpResult(sanitized, splicer.redactions)
