@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.dlp_fuzz import Fuzzer
 from tests.dlp.contexts import BACKENDS, context_of
-from tramapy.dlp import RuleBasedDlpInterceptor
+from tramapy.dlp import DlpAction, RuleBasedDlpInterceptor
 
 _TEXTS = 40
 
@@ -99,6 +99,11 @@ _KEY = (
         ("-----BEGIN PRIVATE KEY-----BAQEFAASCqhkiG9w\x1cQAASCA", "[REDACTED:private_key]\x1cQAASCA"),
         ("token: " + "aB3\u200b" * 1_500 + "x", "token: [REDACTED:secret]"),
         (f"PGPASSWORD={_LONG}{_KEY} end", "PGPASSWORD=[REDACTED:password] end"),
+        (f"a ghp_{_LONG}-x end", "a [REDACTED:github_token]-x end"),
+        (f"Bearer ghp_{_LONG}-x end", "Bearer [REDACTED:bearer_token] end"),
+        (f"Bearer\u200b ghp_{_LONG}\u200b end", "Bearer\u200b [REDACTED:github_token]\u200b end"),
+        (f"token: glpat-{_LONG}...;x", "token: [REDACTED:gitlab_token]...;x"),
+        (f"token: xoxb-{_LONG}..AIza;x", "token: [REDACTED:secret];x"),
     ],
     ids=[
         "key behind a webhook",
@@ -107,6 +112,11 @@ _KEY = (
         "separator of files",
         "zero width",
         "key behind a password",
+        "dash behind a token",
+        "token of two rules of which one goes on",
+        "token of two rules that end alike",
+        "marks behind a token",
+        "token of two names of which one goes on",
     ],
 )
 def test_a_stream_cuts_what_the_whole_text_is_cut_to(text, expected, step):
@@ -115,3 +125,16 @@ def test_a_stream_cuts_what_the_whole_text_is_cut_to(text, expected, step):
     stream = interceptor.open_stream(context_of())
     pieces = [stream.feed(text[start : start + step]) for start in range(0, len(text), step)]
     assert "".join(pieces) + stream.finish() == expected
+
+
+@pytest.mark.parametrize(
+    "settings", [{"allowed_patterns": ["ghp_.*"]}, {"actions": {"bearer_token": DlpAction.MASK}}]
+)
+def test_a_long_match_is_not_dropped_before_all_of_it_decides(settings):
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(**settings)
+    text = f"Bearer ghp_{_LONG}-x end"
+    stream = interceptor.open_stream(context_of())
+    pieces = [stream.feed(text[start : start + 500]) for start in range(0, len(text), 500)]
+    whole = interceptor.inspect(context_of(), text)
+    assert "".join(pieces) + stream.finish() == whole.sanitized_text
+    assert stream.redactions == whole.redactions

@@ -81,6 +81,13 @@ class OnePass:
             return self._everything
         return frozenset(place for place in self._everything if applies(self.rules[place], context))
 
+    def may_drop(self, ranks: Iterable[int]) -> bool:
+        """Tell whether a cut of some rules may be dropped as it comes; other actions and conditions need all of it."""
+        return not self._allowed and all(
+            self._conditions[rank].are_none and self.rules[rank].action in (DlpAction.REDACT, DlpAction.BLOCK)
+            for rank in ranks
+        )
+
     def inspect(self, context: DlpContext, text: str) -> DlpResult:
         """Return a whole text, redacted."""
         folded = None if is_plain(text) else fold(text)

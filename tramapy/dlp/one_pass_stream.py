@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.alive import AliveState
@@ -61,7 +62,7 @@ class OnePassStream:
     def __init__(self, one_pass: OnePass, context: DlpContext) -> None:
         self._one_pass = one_pass
         self._applying = one_pass.applying(context)
-        self._pack = _PackSource(one_pass)
+        self._pack = _PackSource(one_pass, self._applying)
         self._columns = None if one_pass.column_rank is None else Columns()
         self._unread = ""
         """What `Columns` has yet to read."""
@@ -171,6 +172,22 @@ class OnePassStream:
         return self._splicer.splice(text, cuts, start)
 
 
+class _Body(NamedTuple):
+    """A match without a longest length that is under way.
+
+    Args:
+        rank: Its rule.
+        is_guess: As in its claim.
+        is_first: Whether it begins where the cut does, so that the cut may have its name.
+        pattern: How it goes on.
+    """
+
+    rank: int
+    is_guess: bool
+    is_first: bool
+    pattern: re.Pattern[str]
+
+
 class _PackSource:
     """What the packs' rules claim in a text that comes in pieces, and up to where they have decided.
 
@@ -179,10 +196,12 @@ class _PackSource:
     """
 
     __slots__ = (
-        "_body",
+        "_applying",
+        "_bodies",
         "_cut_left",
         "_hot_segments",
         "_is_hot",
+        "_is_named",
         "_left",
         "_one_pass",
         "_pieces",
@@ -194,8 +213,9 @@ class _PackSource:
         "decided_end",
     )
 
-    def __init__(self, one_pass: OnePass) -> None:
+    def __init__(self, one_pass: OnePass, applying: Collection[int]) -> None:
         self._one_pass = one_pass
+        self._applying = applying
         self._pieces = FoldedPieces()
         self._state: AliveState = one_pass.alive.idle()
         self._text = _Undecided()
@@ -204,7 +224,10 @@ class _PackSource:
         self._hot_segments: list[tuple[int, int]] = []
         self._is_hot = False
         self._slides_at = 2 * _LONGEST_MATCH
-        self._body: re.Pattern[str] | None = None
+        self._bodies: list[_Body] = []
+        """What is dropped as it comes."""
+        self._is_named = True
+        """Whether the replacement for that is out; several rules may wait for which of them takes most."""
         self._cut_left = 0
         """How much of the text to the left is inside of a cut that what follows may overlap."""
         self.claims: list[Claim] = []
@@ -219,7 +242,7 @@ class _PackSource:
 
     def feed(self, text: str) -> None:
         """Read the next piece."""
-        if self._body is None and self._pieces.is_plain(text) and self._text.add_plain(text):
+        if not self._bodies and self._pieces.is_plain(text) and self._text.add_plain(text):
             # by far the most pieces: nothing to fold, and no match under way that is dropped as it comes
             self._follow(text, len(self._text.folded) - len(text))
             if self._hot_segments or len(self._text.folded) > self._slides_at:
@@ -242,11 +265,11 @@ class _PackSource:
 
     def _add(self, original: str, folded: Folded, *, is_end: bool) -> None:
         self._text.add(original, folded)
-        if self._body is not None:
-            self._drop_body(self._body, is_end=is_end)
+        if self._bodies:
+            self._drop_bodies(is_end=is_end)
         else:
             self._follow(folded.text, len(self._text.folded) - len(folded.text))
-        if self._body is None:
+        if not self._bodies:
             self._decide(is_end=is_end)
 
     def _follow(self, text: str, place: int) -> None:
@@ -280,18 +303,20 @@ class _PackSource:
     def _slide(self) -> None:
         """Decide on the head of a segment that goes on and on."""
         length = len(self._text.folded)
-        claims = self._search()
+        claims = [claim for claim in self._search() if claim.rank in self._applying]
         end = length - _LONGEST_MATCH
         cuts = united_claims(claims)
         last = cuts[-1] if cuts else None
         if last is not None and last.end == length and last.start < end:
-            # A match that the cut was united with may have ended; the one that is under way says how it goes on.
-            reaching = [claim for claim in claims if claim.end == length and claim.start < end]
-            self._body = self._body_of(min(reaching)) if reaching else None
-        if last is not None and self._body is not None:
+            self._bodies = self._bodies_of(last, claims, end)
+        if last is not None and self._bodies:
             kept = length - _TAIL
             self._claim([claim for claim in claims if claim.end < kept], kept)
-            self._claim([last._replace(minus_end=-kept)], kept)
+            # What goes on in the same way ends alike.
+            ways = {body.pattern for body in self._bodies if body.is_first}
+            self._is_named = last.start < 0 or len(ways) <= 1
+            rank = last.rank if self._is_named else CONTINUES
+            self._claim([last._replace(minus_end=-kept, rank=rank)], kept)
             self._advance(kept)
             return
         for cut in reversed(cuts):
@@ -301,29 +326,63 @@ class _PackSource:
         self._advance(end)
         self._slides_at = 2 * max(_LONGEST_MATCH, length - end)
 
-    def _body_of(self, claim: Claim) -> re.Pattern[str] | None:
-        """Return how a match goes on; other actions than to redact need all of it."""
-        rule = self._one_pass.packed[claim.rank]
-        return rule.body if rule.action in (DlpAction.REDACT, DlpAction.BLOCK) else None
+    def _bodies_of(self, cut: Claim, claims: Sequence[Claim], before: int) -> list[_Body]:
+        """Return what may be dropped as it comes, of all that a cut is made of and that begins before a place."""
+        reaching = [claim for claim in claims if claim.end == cut.end and claim.start < before]
+        if not self._one_pass.may_drop({cut.rank, *(claim.rank for claim in reaching)}):
+            return []
+        text = self._left + self._text.folded
+        skipped = len(self._left)
+        bodies = [
+            _Body(claim.rank, claim.is_guess, claim.start == cut.start, pattern)
+            for claim in reaching
+            for pattern in self._one_pass.packed[claim.rank].bodies_of(text, skipped + claim.start)
+        ]
+        return bodies if len(bodies) == len(reaching) else []
 
-    def _drop_body(self, body: re.Pattern[str], *, is_end: bool) -> None:
-        """Claim the rest of a match without a longest length, as it comes."""
+    def _drop_bodies(self, *, is_end: bool) -> None:
+        """Claim the rest of matches without a longest length, as it comes."""
         text = self._text.folded
-        match = body.match(text)
-        stop = 0 if match is None else match.end()
-        is_over = is_end or stop + _TAIL // 2 <= len(text)
-        end = stop if is_over else min(stop, max(len(text) - _TAIL, 0))
+        stops: list[int] = []
+        for body in self._bodies:
+            match = body.pattern.match(text)
+            stops.append(0 if match is None else match.end())
+        alive = [
+            body
+            for body, stop in zip(self._bodies, stops, strict=True)
+            if not is_end and stop + _TAIL // 2 > len(text)
+        ]
+        end = min(max(stops), max(len(text) - _TAIL, 0)) if alive else max(stops)
         if end:
-            self._claim([Claim(0, -end, False, CONTINUES)], end)
-            self._advance(end)
-        if is_over:
-            self._body = None
+            self._go_on(end, self._named(alive, stops))
+        self._bodies = alive
+        if not alive:
             self._state = self._one_pass.alive.idle()
             self._cut_left = min(len(self._left), _TAIL // 2)
             self._follow(self._left[-self._cut_left :], -self._cut_left)
             self._hot_segments = []
             self._segment_start = 0
             self._follow(self._text.folded, 0)
+
+    def _named(self, alive: Sequence[_Body], stops: Sequence[int]) -> int:
+        """Return the rule that gives the cut its name, as soon as that is known and unless it was told."""
+        if self._is_named:
+            return CONTINUES
+        first = [
+            (body not in alive, -stop, body.is_guess, body.rank)
+            for body, stop in zip(self._bodies, stops, strict=True)
+            if body.is_first
+        ]
+        if sum(body.is_first for body in alive) > 1:
+            return CONTINUES
+        self._is_named = True
+        return min(first)[-1]
+
+    def _go_on(self, end: int, rank: int) -> None:
+        """Go on with the cut up to a place; with what is invisible before it, too."""
+        _, last = self._text.original(0, end)
+        self.claims.append(Claim(self.decided_end, -last, False, rank))
+        self._advance(end)
 
     def _search(self) -> list[Claim]:
         """Return the claims in what is not decided, as places in it; some begin before it, in what is cut."""
@@ -341,9 +400,9 @@ class _PackSource:
         for claim in claims:
             if claim.start < before:
                 start, end = self._text.original(max(claim.start, 0), claim.end)
-                rank = claim.rank if claim.start >= 0 else CONTINUES
-                if rank == CONTINUES and claim.start <= 0:
-                    start = self.decided_end  # what is invisible in between goes, too
+                rank = claim.rank
+                if claim.start < 0:
+                    start, rank = self.decided_end, CONTINUES  # what is invisible in between goes, too
                 self.claims.append(claim._replace(start=start, minus_end=-end, rank=rank))
 
     def _advance(self, count: int) -> None:

@@ -39,6 +39,9 @@ ANY_CASE: Final = re.IGNORECASE | re.ASCII
 """For words; without ASCII, a `k` would also match the sign for Kelvin, which no stream holds back."""
 
 
+_LONGEST_BEGINNING = 64
+
+
 class Cut(NamedTuple):
     """A stretch of the folded text to replace."""
 
@@ -75,7 +78,7 @@ class PackRule(DlpRule):
         hint: In RE2's syntax, over the folded text in Latin-1, with `?` for all other characters; ASCII only:
             something that stands where the search would look, at most some dozens of characters long.
         held: In our dialect: everything that may still become a match. A stream holds it back.
-        body: What a match that has no longest length goes on with; None where there is one.
+        bodies: Patterns: what matches without a longest length begin with, and go on with; the first that fits.
         looks: Find the same as `search` in parts, each where its own hint stands, which is a part of `hint`; nothing
             where there is no cheaper way than `search`.
         is_checked: Whether a form or a checksum makes the match certain; such a rule names what it overlaps.
@@ -87,13 +90,18 @@ class PackRule(DlpRule):
     gate: Gate
     hint: str
     held: str
-    body: re.Pattern[str] | None = None
+    bodies: Sequence[tuple[str, str]] = ()
     looks: Sequence[Look] = ()
     is_checked: bool = True
     enabled_for: Collection[DlpContentType] = frozenset(DlpContentType)
 
     def __repr__(self) -> str:
         return f"PackRule(id={self.id!r})"
+
+    def bodies_of(self, text: str, start: int) -> Sequence[re.Pattern[str]]:
+        """Return what the match that begins at a place goes on with; nothing where it has a longest length."""
+        head = text[start : start + _LONGEST_BEGINNING]
+        return [re.compile(body) for begin, body in self.bodies if re.match(begin, head)][:1]
 
 
 @dataclass(frozen=True, slots=True)

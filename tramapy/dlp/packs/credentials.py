@@ -184,7 +184,7 @@ RULES = (
         held=rf"""(?:{either_case("bearer")}|{either_case("authorization")})["']?[ \t]{{0,4}}[:=]?[ \t]{{0,4}}["']?"""
         rf"""(?:(?:{either_case("token")}|{either_case("apikey")}|{either_case("oauth")})[ \t]{{1,4}})?"""
         rf"""[0-9A-Za-z._~+/=\-]{{16,}}""",
-        body=re.compile(r"[0-9A-Za-z._~+/-]*={0,2}"),
+        bodies=(("", r"[0-9A-Za-z._~+/-]*={0,2}"),),
     ),
     PackRule(
         id="basic_auth",
@@ -200,7 +200,7 @@ RULES = (
         rf"""|{either_case("auth")}["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[0-9A-Za-z+/=]{{8,}}"""
         rf"""|(?:{either_case("auth")} ?=?|{either_case("credential")})"""
         rf""" ?\( ?["'][^"'\n]+["'], ?["'][^"'\n]{{4,}}["'] ?""",
-        body=re.compile(r"[0-9A-Za-z+/]*={0,2}"),
+        bodies=(("", r"[0-9A-Za-z+/]*={0,2}"),),
     ),
     PackRule(
         id="cookie",
@@ -216,7 +216,7 @@ RULES = (
             r"""["']?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*"""
             r"""(?:;? ?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*)*"""
         ),
-        body=re.compile(r"[^\s;,\"'<>]*"),
+        bodies=(("", r"[^\s;,\"'<>]*"),),
         is_checked=False,
     ),
     PackRule(

@@ -35,7 +35,7 @@ _PEM = re.compile(
     rf"(?:{_PEM_JOINT}{_PEM_HEADER})*{_PEM_REST}",
     re.ASCII,
 )
-_PEM_BODY = re.compile(rf"[0-9A-Za-z+/=]*{_PEM_REST}", re.ASCII)
+_PEM_BODY = rf"(?a:[0-9A-Za-z+/=]*{_PEM_REST})"
 
 _STARTS = ("-----BEGIN ", "---- BEGIN SSH2 ", "Private-Lines: ")
 
@@ -68,6 +68,6 @@ RULES = (
             rf"""(?:[\s>|#*"'`+/\\,;:.\-]*(?:{_HEADERS}): ?[^\n]*\n)*"""
             r"""[0-9A-Za-z+/=\s>|#*"'`\\,;:.\-]*"""
         ),
-        body=_PEM_BODY,
+        bodies=(("", _PEM_BODY),),
     ),
 )

@@ -78,7 +78,7 @@ _BEFORE_KEY = "|".join(f"(?<={key})|(?<={key}[ _-])" for key in _KEYS)
 _BEFORE_PASS = "|".join(f"(?<={word})" for word in ("store", "key", "user", "db"))
 _MARKED = r"[^\s\"'`;,<>|]"
 _BEFORE_OPTION = r"(?P<option>(?<=-)|(?<=-api)|(?<=-store)|(?<=-key)|(?<=-db)|(?<=-user))?"
-_VALUE_BODY = re.compile(r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:])?")
+_VALUE_BODY = r"(?:[^\s\"'`;,&<>(){}\[\]|]*[^\s\"'`;,&<>(){}\[\]|.!?:])?"
 _NAMED = {
     kind: re.compile(
         rf"(?>{_BEFORE_OPTION}(?:{names})(?!(?!s(?![a-z]))[a-z])(?!{_OF_ANOTHER_KIND})"
@@ -314,7 +314,7 @@ RULES = (
         gate=holds_word("pass", "pw"),
         hint=_hint_of(_PASSWORD_NAMES),
         held=held_name(_PASSWORD_NAMES),
-        body=_VALUE_BODY,
+        bodies=(("", _VALUE_BODY),),
         is_checked=False,
     ),
     PackRule(
@@ -327,7 +327,7 @@ RULES = (
         gate=holds_word("secret", "token", "key", "credential"),
         hint=_hint_of(_SECRET_NAMES),
         held=held_name(_SECRET_NAMES),
-        body=_VALUE_BODY,
+        bodies=(("", _VALUE_BODY),),
         is_checked=False,
     ),
 )

@@ -120,7 +120,7 @@ def _token(
     is_open: bool = True,
     is_in_parts: bool = False,
     held: str | None = None,
-    body: str | None = None,
+    bodies: tuple[tuple[str, str], ...] = (),
     check: Check | None = is_token,
 ) -> PackRule:
     """Make the rule for a token that begins with one of some literals.
@@ -135,7 +135,7 @@ def _token(
         is_open: Whether it has no longest length.
         is_in_parts: Whether one that begins inside of another may end behind it.
         held: What a stream holds back, where the literals and such characters do not say it.
-        body: How such a token goes on, where that is not said by these characters.
+        bodies: How such a token goes on, where that is not said by these characters; see `PackRule`.
         check: Tells whether it is one.
     """
     prefix = "|".join(map(re.escape, starts))
@@ -150,7 +150,7 @@ def _token(
         gate=StartGate(_starts_in, frozenset(starts)),
         hint=prefix,
         held=held or f"(?:{prefix}){tail}{{8,}}",
-        body=re.compile(body or f"{tail}*") if is_open else None,
+        bodies=(bodies or (("", f"{tail}*"),)) if is_open else (),
         looks=(Look(prefix, _hinted(starts, token)),),
     )
 
@@ -201,6 +201,7 @@ RULES = (
         "GitHub, token formats",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
         rf"{_FREE}(?:gh[pousr]_[0-9A-Za-z]{{36,}}|github_pat_[0-9A-Za-z_]{{40,}})",
+        bodies=(("github_pat_", "[0-9A-Za-z_]*"), ("", "[0-9A-Za-z]*")),
     ),
     _token(
         "gitlab_token",
@@ -223,6 +224,7 @@ RULES = (
         ),
         rf"{_FREE}gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-[0-9A-Za-z_.-]{{19,}}[0-9A-Za-z_-]",
         tail=r"[0-9A-Za-z_.\-]",
+        bodies=(("", r"(?:[0-9A-Za-z_.-]*[0-9A-Za-z_-])?"),),
     ),
     _token(
         "slack_token",
@@ -231,6 +233,7 @@ RULES = (
         ("xoxb", "xoxc", "xoxd", "xoxp", "xoxa", "xoxe", "xoxo", "xoxr", "xoxs", "xapp-"),
         rf"{_FREE}(?:xox[abcdeoprs]-|xoxe\.xox[bp]-|xapp-[0-9]-)[0-9A-Za-z-]{{10,}}",
         tail=r"[0-9A-Za-z.\-]",
+        bodies=(("", "[0-9A-Za-z-]*"),),
     ),
     PackRule(
         id="slack_webhook",
@@ -242,7 +245,7 @@ RULES = (
         gate=holds("hooks.slack"),
         hint=r"https://hooks\.slack",
         held=r"https://hooks\.slack[0-9A-Za-z_/+.\-]*",
-        body=re.compile(r"[0-9A-Za-z_/+-]*"),
+        bodies=(("", r"[0-9A-Za-z_/+-]*"),),
     ),
     _token(
         "stripe_key",
@@ -265,6 +268,7 @@ RULES = (
         "OpenAI, API keys",
         ("sk-",),
         rf"{_FREE}(?:sk-[0-9A-Za-z]{{20,}}|sk-(?:proj|svcacct|admin|or-v1|lf|[a-z]{{2,8}})-(?=[0-9A-Za-z_-]{{0,40}}[0-9])[0-9A-Za-z_-]{{20,}})",
+        bodies=(("sk-[0-9A-Za-z]{20}", "[0-9A-Za-z]*"), ("", r"[0-9A-Za-z_\-]*")),
     ),
     _token(
         "google_key",
@@ -273,8 +277,8 @@ RULES = (
         ("AIza", "GOCSPX-", "ya29."),
         rf"{_FREE_OF_DASHES}(?:AIza[0-9A-Za-z_-]{{35}}|GOCSPX-[0-9A-Za-z_-]{{24,}}|ya29\.[0-9A-Za-z_-]{{20,}})",
         tail=r"[0-9A-Za-z_.\-]",
-        is_open=False,
         check=None,
+        bodies=(("", "[0-9A-Za-z_-]*"),),
     ),
     PackRule(
         id="google_refresh_token",
@@ -301,6 +305,7 @@ RULES = (
         "npm, access tokens; PyPI, API tokens; RubyGems, API keys",
         ("npm_", "pypi-", "rubygems_"),
         rf"{_FREE}(?:npm_[0-9A-Za-z]{{36,}}|pypi-[0-9A-Za-z_-]{{32,}}|rubygems_[0-9a-f]{{48,}})",
+        bodies=(("npm_", "[0-9A-Za-z]*"), ("pypi-", "[0-9A-Za-z_-]*"), ("", "[0-9a-f]*")),
     ),
     _token(
         "sendgrid_key",
@@ -311,6 +316,7 @@ RULES = (
         tail=r"[0-9A-Za-z_.\-]",
         is_in_parts=True,
         check=None,
+        bodies=(("", "[0-9A-Za-z_-]*"),),
     ),
     _token(
         "jwt",
@@ -318,7 +324,7 @@ RULES = (
         "RFC 7519",
         ("eyJ",),
         rf"{_FREE_OF_DASHES}eyJ[0-9A-Za-z_-]{{10,1000}}\.(?:eyJ[0-9A-Za-z_-]{{4,}}|[0-9A-Za-z_-]*\.[0-9A-Za-z_-]{{8,}})(?:\.[0-9A-Za-z_-]+)*",
-        body=r"[0-9A-Za-z_-]*(?:\.[0-9A-Za-z_-]+)*",
+        bodies=(("", r"[0-9A-Za-z_-]*(?:\.[0-9A-Za-z_-]+)*"),),
         held=r"eyJ[0-9A-Za-z_\-]{10,}\.[0-9A-Za-z_.\-]*",
         check=None,
     ),
