@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import logging
@@ -438,3 +439,28 @@ def test_a_short_write_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file.append([b"a whole line\n"])
     file.close()
     assert (tmp_path / "f").read_bytes() == b"a whole line\n"
+
+
+def test_lines_before_a_failure_are_not_counted_as_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write: Callable[[int, bytes], int] = os.write
+    room = [20]  # bytes that the disk still takes
+
+    def full(descriptor: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "full")
+        count = write(descriptor, bytes(data[: room[0]]))
+        room[0] -= count
+        return count
+
+    file = RotatedFile(tmp_path / "f", limit_bytes=100, backup_count=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="full"):
+            file.append([b"a line\n"] * 5)
+    assert file.line_count == 2
+    file.append([b"a line\n"])
+    file.close()
+    assert file.line_count == 3
+    assert (tmp_path / "f").read_bytes() == b"a line\na line\na line\na line\n"

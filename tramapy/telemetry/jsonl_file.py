@@ -21,7 +21,7 @@ class RotatedFile:
         backup_count: How many older files are kept.
 
     Attributes:
-        line_count: How many lines were written so far.
+        line_count: How many lines were written so far, those before a failure included.
     """
 
     def __init__(self, path: Path, *, limit_bytes: int, backup_count: int) -> None:
@@ -45,7 +45,7 @@ class RotatedFile:
         self._descriptor = os.open(self._path, _FLAGS, 0o600)
         self._size_bytes = os.fstat(self._descriptor).st_size
         if self._size_bytes and not self._ends_whole():
-            self._write(b"\n")
+            self._size_bytes += os.write(self._descriptor, b"\n")
 
     def append(self, lines: list[bytes]) -> None:
         """Write lines, each with its end, in as few steps as the limit lets.
@@ -82,18 +82,18 @@ class RotatedFile:
             self._rotate()
             self.open()
         self._write(data)
-        self.line_count += len(batch)
 
     def _is_full(self, more_bytes: int) -> bool:
         return self._size_bytes + more_bytes > self._limit_bytes
 
     def _write(self, data: bytes) -> None:
         assert self._descriptor is not None  # noqa: S101  # open() is called before
-        view = memoryview(data)
-        while view:
-            count = os.write(self._descriptor, view)
+        done = 0
+        while done < len(data):
+            count = os.write(self._descriptor, memoryview(data)[done:])
             self._size_bytes += count
-            view = view[count:]
+            self.line_count += data.count(b"\n", done, done + count)
+            done += count
 
     def _rotate(self) -> None:
         if self._backup_count == 0:
