@@ -129,6 +129,19 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], model="m", **{"stream": True}),
         r"Unknown option 'stream'; did you mean the method stream\(\.\.\.\)\?",
     ),
+    "a vendor's option that a call has none for": (
+        lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], model="m", **{"stop": ["x"]}),
+        r"Unknown option 'stop'; what is the vendor's own goes through its client, governed by "
+        r"tramapy\.wrap\(client\); known are model, .*, deadline_s",
+    ),
+    "an option that shares letters alone": (
+        lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], model="m", **{"modality": "x"}),
+        r"Unknown option 'modality'; known are model, .*",
+    ),
+    "two letters in the wrong order": (
+        lambda: anywrap(CLIENT, dpl=5),
+        r"Unknown setting 'dpl'; did you mean dlp\?",
+    ),
     "a vendor's word for a setting": (
         lambda: anywrap(CLIENT, max_retries=3),
         r"Unknown setting 'max_retries'; did you mean retry\?",

@@ -21,6 +21,7 @@ from tramapy.engine.stream import EngineStream
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.clock import Clock
 from tramapy.hooks.provider import AsyncProvider, Provider, ProviderCapability
+from tramapy.keywords import requires
 from tramapy.messages import Chunk, Message, ModelResponse
 from tramapy.runtime import AsyncPort, SyncPort, SystemClock, detached, run_sync
 from tramapy.settings import (
@@ -47,6 +48,7 @@ class _Facade(Generic[P]):
     _providers: Mapping[str, P]
     _settings: PipelineSettings
 
+    @requires("providers", "give a mapping, for example {'openai': OpenAIChatProvider(OpenAI())}")
     def __init__(
         self, providers: Mapping[str, P], *unnamed: Never, **settings: Unpack[PipelineSettings]
     ) -> None:

@@ -14,26 +14,62 @@ __all__ = ["instance_of", "refuse_unnamed", "sdk_client_name", "unknown_name", "
 
 # words of the vendors' SDKs that look like none of ours: what shows that ours can be meant, and what it is
 _MEANT = {
-    "max_retries": ("retry", "retry"),
-    "rules": ("dlp", "dlp"),
-    "stream": ("instructions", "the method stream(...)"),
-    "system": ("instructions", "instructions"),
+    "callbacks": (("event_observers", "event_observers"),),
+    "max_attempts": (("provider_retries", "provider_retries"),),
+    "max_retries": (("provider_retries", "provider_retries"), ("retry", "retry")),
+    "model_name": (("model", "model"),),
+    "regex": (("pattern", "pattern"),),
+    "retries": (("provider_retries", "provider_retries"), ("retry", "retry")),
+    "rules": (("dlp", "dlp"),),
+    "stream": (("instructions", "the method stream(...)"),),
+    "system": (("instructions", "instructions"),),
 }
+# words of the vendors' requests for which a call has none
+# fmt: off
+_VENDORS = frozenset({
+    "extra_body", "extra_headers", "extra_query", "frequency_penalty", "function_call", "functions",
+    "logit_bias", "logprobs", "metadata", "modalities", "n", "parallel_tool_calls", "presence_penalty",
+    "reasoning", "reasoning_effort", "response_format", "seed", "service_tier", "stop",
+    "stop_sequences", "store", "stream_options", "thinking", "tool_choice", "top_k", "top_logprobs",
+    "user", "verbosity",
+})
+# fmt: on
 _SDK_CLIENTS = frozenset({"OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic"})
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: object, known: Iterable[str], *, of: str = "") -> str:
     """Say that there is no setting or option of that name, and which was meant; all of them where none is near."""
+    listed = list(known)
+    owner = f" of {of}" if of else ""
+    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
+        return f"Unknown {kind}{owner}, whose name is no plain word; known are {', '.join(listed)}"
+    near = _meant(name, listed)
+    remedy = f"did you mean {near}?" if near else f"known are {', '.join(listed)}"
+    if name in _VENDORS and "temperature" in listed:
+        remedy = (
+            f"what is the vendor's own goes through its client, governed by tramapy.wrap(client); {remedy}"
+        )
+    return f"Unknown {kind} {name!r}{owner}; {remedy}"
+
+
+def _meant(name: str, listed: list[str]) -> str | None:
+    """Return what a name stands for or is near to: by most of its letters, or by some and a whole word."""
+    for shown_by, meant in _MEANT.get(name, ()):
+        if shown_by in listed:
+            return meant
+    if name in _VENDORS:
+        return None
     # here and not above: only who is wrong pays for the import
     import difflib
 
-    listed = list(known)
-    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
-        return f"Unknown {kind}, whose name is no plain word; known are {', '.join(listed)}"
-    shown_by, meant = _MEANT.get(name, ("", ""))
-    near = [meant] if shown_by in listed else difflib.get_close_matches(name, listed, n=1)
-    remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(listed)}"
-    return f"Unknown {kind} {name!r}; {remedy}"
+    words = set(name.split("_"))
+    for candidate in difflib.get_close_matches(name, listed, n=len(listed)):
+        is_typo = sorted(candidate) == sorted(name) or difflib.get_close_matches(
+            name, [candidate], cutoff=0.8
+        )
+        if is_typo or not words.isdisjoint(candidate.split("_")):
+            return candidate
+    return None
 
 
 def unnamed_message(what: str) -> str:

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "tramapy"
 
 # within a floor, a file imports only files that stand before it; packages of one floor do not know each other
 FLOORS = (
-    ("errors", "cancellation", "forks", "values", "remedies", "messages", "bounded"),
+    ("errors", "cancellation", "forks", "values", "remedies", "keywords", "messages", "bounded"),
     ("hooks",),
     ("dlp", "resilience", "extensions"),
     ("engine",),

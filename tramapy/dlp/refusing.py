@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from tramapy.errors import ConfigurationError
+from tramapy.keywords import explains_names
 
 __all__ = ["refuses_quietly", "without_arguments"]
 
@@ -35,6 +36,6 @@ def without_arguments(call: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def refuses_quietly(made: type[_T]) -> type[_T]:
-    """Make a class whose constructor refuses so."""
-    type.__setattr__(made, "__init__", without_arguments(made.__init__))
+    """Make a dataclass whose constructor refuses so, and wrong names with the fields that there are."""
+    type.__setattr__(made, "__init__", without_arguments(explains_names(made).__init__))
     return made

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from tramapy.hooks.pending_fold import PendingFold
+from tramapy.keywords import explains_names
 from tramapy.values import MOST, described, exact_text, listed, shown
 
 __all__ = [
@@ -371,6 +372,7 @@ class DlpRedactionAuditEmitter(abc.ABC):
         """Record `redactions`; it is awaited before the sanitized text is handed on. May be `async def`."""
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultFilteringSettings:
     """How much text a tool result may hold, before and after its inspection.

@@ -18,6 +18,7 @@ from tramapy.errors import (
     TokenBudgetExceededError,
 )
 from tramapy.forks import renew_after_fork
+from tramapy.keywords import explains_names
 from tramapy.resilience.circuit import Admission, BreakerState, Circuit, Permit, Rejection, Transition
 from tramapy.resilience.tally import ConsecutiveTally, CountTally, Tally, TimeTally
 from tramapy.resilience.validation import finite_number, whole_number
@@ -41,6 +42,7 @@ LONGEST_PROBE_S: Final = 120.0
 _NEUTRAL_CAUSES = (ConfigurationError, DlpInspectionError, InterceptorError, TokenBudgetExceededError)
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitBreakerSettings:
     """When a provider is shut off, and for how long.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from tramapy.keywords import explains_names
 from tramapy.resilience.validation import whole_number
 from tramapy.values import shown
 
@@ -18,6 +19,7 @@ __all__ = [
 ]
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenBudgetSettings:
     """Limits on tokens, input and output together; None for no limit. What equals a limit passes.

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from tramapy.cancellation import leaves
 from tramapy.errors import ConfigurationError, ProviderError
+from tramapy.keywords import explains_names
 from tramapy.resilience.validation import finite_number, whole_number
 
 __all__ = [
@@ -30,6 +31,7 @@ _LARGEST_JITTER_RATIO = 100.0
 _LAST_DOUBLING = 5  # 50 · 2^5 is over the longest delay: a shift by more would only cost memory
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicySettings:
     """How often a route is tried again, and how long to wait in between.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tramapy.keywords import explains_names
 from tramapy.resilience.validation import finite_number, fraction, whole_number
 from tramapy.values import shown
 
@@ -15,6 +16,7 @@ _MAX_SIZE_CALLS = 100_000  # one byte a call and provider
 _MAX_HALF_OPEN_PERMITS = 100  # a rejection while half open looks at every probe that is out
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitBreakerWindow:
     """The opt-in windowed profile of `CircuitBreakerSettings`.

@@ -19,6 +19,7 @@ from tramapy.forks import renew_after_fork
 from tramapy.hooks import catalogue
 from tramapy.hooks.event_model import RuntimeEvent
 from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver
+from tramapy.keywords import explains_names
 from tramapy.messages import ModelRequest, ModelResponse
 from tramapy.telemetry import otel_outcome, otel_spans
 from tramapy.telemetry.genai_names import SCHEMA_URL
@@ -50,6 +51,7 @@ _ATTEMPT_CANCELLED: Final = catalogue.ATTEMPT_CANCELLED.name
 _FAILURES_PER_WARNING: Final = 1_000
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetryLimits:
     """What bounds the observer's memory and what it writes.
