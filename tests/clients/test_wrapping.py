@@ -231,8 +231,6 @@ def test_a_call_that_cannot_be_read_has_no_fallback(world: World) -> None:
         ({"dlb": 1}, "Unknown setting 'dlb'"),
         ({"models": {}}, "models has no place"),
         ({"default_provider": "x"}, "use fallbacks"),
-        ({"prompt_interceptors": []}, r"Tramapy\.run"),
-        ({"tool_call_interceptors": []}, r"Tramapy\.run"),
         ({"tramapy": 1}, "a sync client takes a Tramapy"),
         ({"tramapy": AsyncTramapy({"p": ScriptedProvider([])})}, "a sync client takes a Tramapy"),
         ({"tramapy": Tramapy({"p": ScriptedProvider([])}), "dlp": None}, r"tramapy\.derive\(dlp=\.\.\.\)"),

@@ -31,8 +31,6 @@ from tramapy.values import described, shown
 
 __all__ = ["Assembly", "WrapSettings"]
 
-_OF_RUN: Final = frozenset({"prompt_interceptors", "tool_call_interceptors", "model_request_interceptors"})
-
 _OWN: Final = ("tramapy", "fallbacks", "provider_id", "limit_bytes", "allow", "strict")
 
 _NOT_HERE: Final = frozenset({"models", "default_provider"})
@@ -192,11 +190,6 @@ class Assembly:
 def _check_names(settings: Mapping[str, object]) -> None:
     known = WrapSettings.__annotations__
     for name in sorted(settings):
-        if name in _OF_RUN:
-            raise ConfigurationError(
-                f"{name} has no place in a wrapped client: it sees single calls, not a run with tools. "
-                "Use Tramapy.run"
-            )
         if name in _NOT_HERE:
             raise ConfigurationError(
                 f"{name} has no place in a wrapped client, which is the provider of every model; "
