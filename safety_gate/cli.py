@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import datetime
     from typing import TextIO
 
+    from _typeshed import SupportsWrite
+
 _MAX_DIGITS = 6
 
 
@@ -38,9 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 when nothing fails, 1 when a finding does, 2 for a defective configuration or unreadable input.
     """
-    options = _parser().parse_args(arguments)
     try:
-        return _command(options)
+        return _command(_parser().parse_args(arguments))
     except UnknownCodeError as error:
         sys.stderr.write(f"safety-gate: {error}\n")
         return 2
@@ -54,9 +55,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("safety-gate: interrupted, nothing was judged.\n")
         return 130
-    except BrokenPipeError:  # a pager that was closed is no failure of ours
-        _silence(sys.stdout)
-        return 1
     except OSError as error:
         sys.stderr.write(f"safety-gate: the report cannot be written: {error.strerror or 'output error'}.\n")
         _silence(sys.stdout)
@@ -92,8 +90,19 @@ class _Help(argparse.HelpFormatter):
         super().__init__(prog, width=100)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Prints its help as everything else is printed."""
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Print it; argparse itself leaves it to the interpreter's end to notice that nobody reads it."""
+        if file is None and sys.stdout is not None:
+            _write(sys.stdout, self.format_help())
+        else:
+            super().print_help(file)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="safety-gate", description="A static safety gate for production Python.", formatter_class=_Help
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
@@ -158,9 +167,17 @@ def _add_scope(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
+    output: Path | None = options.output
+    if output is not None and (output.is_dir() or not output.parent.is_dir()):  # said before the work
+        wrong = (
+            "it is a directory. Give a file in it."
+            if output.is_dir()
+            else f"there is no directory {str(output.parent)!r}. Make it first."
+        )
+        sys.stderr.write(f"safety-gate: --output cannot be written: {wrong}\n")
+        return 2
     result = _run(options)
     text = _with_statistics(result, options)
-    output: Path | None = options.output
     if output is not None:
         output.write_text(text, "utf-8", errors="backslashreplace")
     elif options.format_name == "text" and sys.stdout is not None and sys.stdout.isatty():
@@ -258,8 +275,13 @@ def _write(stream: TextIO | None, text: str) -> None:
     if stream is None:  # started without a standard output
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except (
+        BrokenPipeError
+    ):  # who reads no further, such as `head`, is no failure of ours, and gets the verdict
+        _silence(stream)
 
 
 if __name__ == "__main__":

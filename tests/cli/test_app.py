@@ -1,14 +1,17 @@
 import io
+import os
 import re
 import runpy
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.cli.running import run
+from tests.cli.trace.events import dumped
 from tramapy.cli import main
-from tramapy.cli.consoles import output_console
+from tramapy.cli.consoles import leave_output, output_console
 
 
 @pytest.fixture
@@ -132,3 +135,52 @@ def test_another_module_that_the_demo_misses_is_a_defect(fresh_modules: pytest.M
 
     fresh_modules.setitem(sys.modules, "tramapy.testing", None)
     assert isinstance(CliRunner().invoke(app, ["demo"]).exception, ModuleNotFoundError)
+
+
+class Unread(io.TextIOWrapper):
+    """The end of a pipe whose reader has gone."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8")
+
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--help",), 0),
+        (("--version",), 0),
+        (("events",), 0),
+        (("events", "--format", "json"), 0),
+        (("rules",), 0),
+        (("audit", "verify", "--help"), 0),
+        (("audit", "verify", "broken.jsonl"), 1),
+        (("trace", "events.jsonl"), 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_where_nobody_reads_a_command_ends_quietly_with_its_verdict(
+    arguments: tuple[str, ...],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.jsonl").write_text("{}\n", "utf-8")
+    dumped(Path("events.jsonl"))
+    monkeypatch.setattr(sys, "stdout", Unread())
+    monkeypatch.setattr(sys, "argv", ["tramapy", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == code
+    assert capsys.readouterr().err == ""
+
+
+def test_what_nobody_reads_goes_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with (tmp_path / "stdout").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        leave_output()
+        assert os.fstat(file.fileno()).st_rdev == os.stat(os.devnull).st_rdev

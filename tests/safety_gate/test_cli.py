@@ -147,13 +147,33 @@ def test_terminal_gets_colours_and_progress(project: Project, monkeypatch: pytes
     assert main(["check", "--no-cache", "--no-progress", "a.py"]) == 1
 
 
-def test_pager_that_was_closed_is_no_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write(a=PRINT)
+def test_who_reads_no_further_gets_the_verdict(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(a=PRINT, b="x = 1\n")
     err = io.StringIO()
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(sys, "stderr", err)
     assert main(["check", "--no-cache", "a.py"]) == 1
+    assert main(["check", "--no-cache", "b.py"]) == 0
+    assert main(["list-rules"]) == 0
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "--help"])
+    assert ended.value.code == 0
     assert err.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("there/report.txt", "there is no directory 'there'. Make it first."),
+        (".", "it is a directory. Give a file in it."),
+    ],
+)
+def test_an_output_that_cannot_be_is_told_before_the_work(
+    output: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "check_paths", None)
+    assert main(["check", "--output", output]) == 2
+    assert capsys.readouterr().err == f"safety-gate: --output cannot be written: {message}\n"
 
 
 @pytest.mark.parametrize(("name", "code"), [("libcst", 2), ("somewhere", None)])
@@ -203,14 +223,6 @@ def test_many_jobs_start_no_more_processes_than_there_are_files(project: Project
 def test_date_is_a_date(project: Project) -> None:
     done = project.gate("exempt", "--rationale", "r", "--expires", "soon")
     assert (done.returncode, "'soon' is no date" in done.stderr) == (2, True)
-
-
-def test_report_that_cannot_be_written_is_exit_2(project: Project) -> None:
-    done = project.write(pkg__a=PRINT).gate("check", "--output", "none/report.txt", "pkg")
-    assert (done.returncode, done.stderr) == (
-        2,
-        "safety-gate: the report cannot be written: No such file or directory.\n",
-    )
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs the device that is always full")

@@ -13,7 +13,7 @@ from tramapy.cli.audit import audit
 from tramapy.cli.consoles import error_console, output_console, printable
 from tramapy.cli.demo.prompt_file import PromptFileError, default_prompt_path, read_prompt_file
 from tramapy.cli.events import EventsFormat, show_events
-from tramapy.cli.plain_command import PlainCommand
+from tramapy.cli.plain_command import PlainCommand, QuietGroup
 from tramapy.cli.redact.command import redact
 from tramapy.cli.rules import RulesFormat, show_rules
 from tramapy.cli.trace.command import trace
@@ -22,6 +22,7 @@ __all__ = ["app"]
 
 app: typer.Typer = typer.Typer(
     name="tramapy",
+    cls=QuietGroup,
     help="Middleware between Python code and an LLM.",
     no_args_is_help=True,
     add_completion=False,

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tramapy.cli.consoles import error_console, output_console, printable
+from tramapy.cli.consoles import error_console, leave_output, output_console, printable
 from tramapy.cli.plain_command import PlainCommand
 from tramapy.errors import ConfigurationError
 from tramapy.telemetry.audit_verify import AuditVerification, verify_audit_files
@@ -62,7 +62,10 @@ def verify(
     except sqlite3.Error as error:
         _fail(f"Cannot keep what was read in a temporary file: {error.sqlite_errorname}")
     else:
-        _show(found, format_, output_console())
+        try:
+            _show(found, format_, output_console())
+        except BrokenPipeError:  # who reads no further gets the verdict
+            leave_output()
         raise typer.Exit(0 if found.is_valid else 1)
 
 

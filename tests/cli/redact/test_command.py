@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import stat
@@ -231,25 +230,6 @@ def test_a_closed_pipe_is_no_fault() -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait() == 0
-
-
-def test_a_closed_pipe_is_left_for_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Closed(io.RawIOBase):
-        def write(self, data: object, /) -> int:
-            raise BrokenPipeError
-
-    class Stdout:
-        buffer = Closed()
-
-        def __init__(self, file: io.TextIOWrapper) -> None:
-            self.fileno = file.fileno
-            self.isatty = file.isatty
-
-    path = write("a.txt")
-    with (tmp_path / "stdout").open("w") as file:
-        monkeypatch.setattr(sys, "stdout", Stdout(file))
-        command.redact([str(path)])
-        assert os.fstat(file.fileno()).st_rdev == os.stat(os.devnull).st_rdev
 
 
 def test_a_process_that_is_killed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

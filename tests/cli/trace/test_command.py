@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -316,6 +317,15 @@ def test_a_port_that_is_taken_is_told(listeners: list[_Listener]) -> None:
     outcome = run("trace", "--listen", listener.endpoint.removeprefix("http://"))
     assert outcome.exit_code == 2
     assert "cannot be listened on: Address already in use" in outcome.errors
+
+
+def test_listening_ends_where_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unread(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(importlib.import_module("tramapy.cli.trace.live"), "listening", unread)
+    outcome = run("trace", "--listen")
+    assert (outcome.exit_code, outcome.output, outcome.errors) == (0, "", "")
 
 
 @pytest.fixture

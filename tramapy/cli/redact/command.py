@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import os
 import sys
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -120,9 +119,6 @@ def redact(
         raise typer.Exit(2) from None
     try:
         reports = _run(inputs, settings, console, jobs=jobs, is_output=target.is_output)
-    except BrokenPipeError:
-        _leave_output()
-        return
     except BrokenProcessPool:
         _complain(
             console, "A process of --jobs ended early, perhaps for want of memory; take fewer, or none."
@@ -200,10 +196,3 @@ def _missing_fields(settings: RedactSettings, reports: list[FileReport]) -> list
 
 def _complain(console: Console, message: str) -> None:
     console.print(Text(printable(message)), soft_wrap=True)
-
-
-def _leave_output() -> None:
-    """Send what is buffered to nowhere, so that the interpreter does not complain of a closed pipe at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

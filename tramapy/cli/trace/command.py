@@ -140,6 +140,8 @@ def _trace_file(name: str, choice: _Choice) -> None:
     try:
         with _opened(name) as file:
             shown.take(group_by_id(lines.events(read_events(file))))
+    except BrokenPipeError:
+        raise
     except OSError as error:
         _fail(f"{cleaned(name)} cannot be read: {error.strerror}")
     shown.end()
@@ -200,6 +202,8 @@ def _trace_live(address: str | None, choice: _Choice, *, is_remote_allowed: bool
             shown.take(live.operations())
     except ConfigurationError:
         _fail("Other machines can reach that address; take 127.0.0.1, or say --allow-remote.")
+    except BrokenPipeError:
+        raise
     except OSError as error:
         _fail(f"That address cannot be listened on: {error.strerror}")
     shown.end()
