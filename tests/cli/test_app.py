@@ -62,6 +62,13 @@ def test_help_gives_a_file_no_type_of_python_s(command: tuple[str, ...]) -> None
     assert not re.search(r"<(list|path|str)", output)
 
 
+@pytest.mark.parametrize(
+    "command", [("events",), ("redact",), ("rules",), ("trace",), ("audit", "verify")], ids=" ".join
+)
+def test_the_words_after_format_are_the_same_everywhere(command: tuple[str, ...]) -> None:
+    assert re.search(r"--format .text\|json(\|markdown)?. ", run(*command, "--help").output)
+
+
 def test_help_says_in_whole_sentences_what_the_commands_do() -> None:
     lines = run("--help").output.splitlines()
     commands = lines[lines.index("Commands:") + 1 :]

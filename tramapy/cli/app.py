@@ -13,9 +13,10 @@ from tramapy.cli.audit import audit
 from tramapy.cli.consoles import error_console, output_console, printable
 from tramapy.cli.demo.prompt_file import PromptFileError, default_prompt_path, read_prompt_file
 from tramapy.cli.events import EventsFormat, show_events
+from tramapy.cli.output_format import OutputFormat
 from tramapy.cli.plain_command import PlainCommand, QuietGroup
 from tramapy.cli.redact.command import redact
-from tramapy.cli.rules import RulesFormat, show_rules
+from tramapy.cli.rules import show_rules
 from tramapy.cli.trace.command import trace
 
 __all__ = ["app"]
@@ -80,7 +81,7 @@ def demo(
 
 @app.command()
 def events(
-    format_: Annotated[EventsFormat, typer.Option("--format", help="How to print it.")] = EventsFormat.TABLE,
+    format_: Annotated[EventsFormat, typer.Option("--format", help="How to print it.")] = EventsFormat.TEXT,
 ) -> None:
     """Print the catalogue of engine events."""
     show_events(format_, output_console())
@@ -93,7 +94,7 @@ app.command(cls=PlainCommand, short_help="Redact files: text in, sanitized text 
 
 @app.command()
 def rules(
-    format_: Annotated[RulesFormat, typer.Option("--format", help="How to print it.")] = RulesFormat.TEXT,
+    format_: Annotated[OutputFormat, typer.Option("--format", help="How to print it.")] = OutputFormat.TEXT,
 ) -> None:
     """Print the rule packs."""
     show_rules(format_, output_console())

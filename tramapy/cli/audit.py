@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import json
 import sqlite3
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tramapy.cli.consoles import error_console, leave_output, output_console, printable
+from tramapy.cli.output_format import OutputFormat
 from tramapy.cli.plain_command import PlainCommand
 from tramapy.errors import ConfigurationError
 from tramapy.telemetry.audit_verify import AuditVerification, verify_audit_files
@@ -21,11 +21,6 @@ from tramapy.telemetry.audit_verify import AuditVerification, verify_audit_files
 __all__ = ["audit"]
 
 audit: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-
-
-class _Format(enum.Enum):
-    TEXT = "text"
-    JSON = "json"
 
 
 @audit.callback()
@@ -49,7 +44,7 @@ def verify(
         typer.Option("--head", metavar="HASH", help="The hash that a line must have.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="How many problems are printed.")] = 100,
-    format_: Annotated[_Format, typer.Option("--format", help="How to print it.")] = _Format.TEXT,
+    format_: Annotated[OutputFormat, typer.Option("--format", help="How to print it.")] = OutputFormat.TEXT,
 ) -> None:
     """Verify the hash chain of audit files. Exit code 0, 1 where it is broken, 2 where it cannot be read."""
     try:
@@ -74,8 +69,8 @@ def _fail(message: str) -> None:
     raise typer.Exit(2)
 
 
-def _show(found: AuditVerification, format_: _Format, console: Console) -> None:
-    if format_ is _Format.JSON:
+def _show(found: AuditVerification, format_: OutputFormat, console: Console) -> None:
+    if format_ is OutputFormat.JSON:
         console.print(Text(json.dumps(_as_json(found), indent=2)), soft_wrap=True)
         return
     for problem in found.problems:

@@ -17,16 +17,16 @@ __all__ = ["EventsFormat", "show_events"]
 
 
 class EventsFormat(enum.Enum):
-    """How the catalogue is printed."""
+    """What every command knows, and the page of the documentation."""
 
-    TABLE = "table"
+    TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
 
 
 def show_events(format_: EventsFormat, console: Console) -> None:
     """Print the catalogue."""
-    if format_ is EventsFormat.TABLE:
+    if format_ is EventsFormat.TEXT:
         console.print(_events_table())
         console.print(_attributes_table())
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Iterator, Mapping
 
@@ -10,25 +9,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tramapy.cli.output_format import OutputFormat
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.packs import ALL, encoded
 
-__all__ = ["RulesFormat", "show_rules"]
-
-
-class RulesFormat(enum.Enum):
-    """How the packs are printed."""
-
-    TEXT = "text"
-    JSON = "json"
+__all__ = ["show_rules"]
 
 
 _SHOWN: Mapping[object, str] = {True: "on", False: "off"}
 
 
-def show_rules(format_: RulesFormat, console: Console) -> None:
+def show_rules(format_: OutputFormat, console: Console) -> None:
     """Print the rule packs."""
-    if format_ is RulesFormat.TEXT:
+    if format_ is OutputFormat.TEXT:
         console.print(_table())
         return
     text = json.dumps({"rules": list(_rows())}, indent=2, ensure_ascii=False) + "\n"

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tramapy.cli.consoles import error_console, printable
+from tramapy.cli.output_format import OutputFormat
 from tramapy.cli.redact.inputs import Inputs, Target, find_inputs
 from tramapy.cli.redact.jobs import redact_all
 from tramapy.cli.redact.reading import InputError, check_encoding
@@ -29,11 +30,6 @@ from tramapy.errors import ConfigurationError
 from tramapy.remedies import unknown_name
 
 __all__ = ["redact"]
-
-
-class _Format(enum.Enum):
-    TEXT = "text"
-    JSON = "json"
 
 
 class _Backend(enum.Enum):
@@ -59,8 +55,8 @@ def redact(
         ),
     ] = None,
     format_: Annotated[
-        _Format, typer.Option("--format", help="The text alone, or an object of JSON for each input.")
-    ] = _Format.TEXT,
+        OutputFormat, typer.Option("--format", help="The text alone, or an object of JSON for each input.")
+    ] = OutputFormat.TEXT,
     rules: Annotated[
         Path | None,
         typer.Option("--rules", metavar="FILE", help="Rules in TOML; by default all packs but encoded."),
@@ -107,7 +103,7 @@ def redact(
         settings = RedactSettings(
             rules=_portable(rules, pack or [], disable or [], backend),
             encoding=encoding,
-            is_json=format_ is _Format.JSON,
+            is_json=format_ is OutputFormat.JSON,
             is_jsonl=is_jsonl,
             fields=tuple(map(parse_field, field or [])),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from tramapy.cli.consoles import error_console, output_console
 from tramapy.cli.event_lines import HeardEvent
+from tramapy.cli.output_format import OutputFormat
 from tramapy.cli.trace.address import Address, AddressError, parse_address
 from tramapy.cli.trace.event_file import BadLine, read_events
 from tramapy.cli.trace.heard import cleaned
@@ -25,16 +25,11 @@ from tramapy.errors import ConfigurationError
 __all__ = ["trace"]
 
 
-class _Format(enum.Enum):
-    TEXT = "text"
-    JSON = "json"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice:
     """Which operations are shown, and how."""
 
-    format: _Format
+    format: OutputFormat
     correlation_id: str | None
     is_failed: bool
     limit: int | None
@@ -65,8 +60,8 @@ def trace(
         typer.Option("--allow-remote", help="Listen also where other machines can reach it."),
     ] = False,
     format_: Annotated[
-        _Format, typer.Option("--format", help="A timeline, or an object of JSON for each operation.")
-    ] = _Format.TEXT,
+        OutputFormat, typer.Option("--format", help="A timeline, or an object of JSON for each operation.")
+    ] = OutputFormat.TEXT,
     correlation_id: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Only operations of this correlation id.")
     ] = None,
@@ -115,7 +110,7 @@ class _Shown:
                     break
 
     def end(self) -> None:
-        if self._choice.format is _Format.TEXT:
+        if self._choice.format is OutputFormat.TEXT:
             self._console.print(Text(str(self._summary), "bold"), soft_wrap=self._is_piped)
         if not self._is_id_found:
             _complain(f"No operation has the id {self._choice.correlation_id!r}.")
@@ -124,7 +119,7 @@ class _Shown:
         return self._count == self._choice.limit
 
     def _show(self, operation: TracedOperation) -> None:
-        if self._choice.format is _Format.JSON:
+        if self._choice.format is OutputFormat.JSON:
             self._console.print(Text(as_json(operation)), soft_wrap=True)
         elif self._is_piped:
             self._console.print(plain_timeline(operation), soft_wrap=True)

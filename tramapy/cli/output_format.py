@@ -1,0 +1,14 @@
+"""`OutputFormat`: the words after `--format`, the same for every command."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["OutputFormat"]
+
+
+class OutputFormat(enum.Enum):
+    """For people, or for programs."""
+
+    TEXT = "text"
+    JSON = "json"
