@@ -132,7 +132,7 @@ def test_an_error_without_a_name_is_exit_code_2(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(audit, "verify_audit_files", fails)
     outcome = run("audit", "verify", "x")
     assert outcome.exit_code == 2
-    assert outcome.errors == "Cannot read: OSError\n"
+    assert outcome.errors == "Cannot read: OSError. Give the path of a log, or its files, oldest first.\n"
 
 
 def test_no_room_for_temporary_files_is_exit_code_2(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,5 +104,5 @@ app.command(cls=PlainCommand, short_help="Show what operations did, from a file 
 
 
 def _fail(message: str) -> NoReturn:
-    error_console().print(Text(printable(message)))
+    error_console().print(Text(printable(message)), soft_wrap=True)
     raise typer.Exit(2)

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from tramapy.cli.compressed import how_to_unpack
 from tramapy.cli.consoles import error_console, leave_output, output_console, printable
 from tramapy.cli.output_format import OutputFormat
 from tramapy.cli.plain_command import PlainCommand
@@ -41,19 +42,28 @@ def verify(
     ] = False,
     head: Annotated[
         str | None,
-        typer.Option("--head", metavar="HASH", help="The hash that a line must have.", show_default=False),
+        typer.Option(
+            "--head",
+            metavar="HASH",
+            help="The hash that a line must have, as printed behind Head.",
+            show_default=False,
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="How many problems are printed.")] = 100,
     format_: Annotated[OutputFormat, typer.Option("--format", help="How to print it.")] = OutputFormat.TEXT,
 ) -> None:
     """Verify the hash chain of audit files. Exit code 0, 1 where it is broken, 2 where it cannot be read."""
     try:
+        _refuse_compressed(files)
         found = verify_audit_files(*files, is_partial=is_partial, head=head, limit_problem_count=limit)
     except ConfigurationError as error:
         _fail(f"{error}.")
     except OSError as error:
         name = "" if error.filename is None else f" {str(error.filename)!r}"
-        _fail(f"Cannot read{name}: {error.strerror or type(error).__name__}")
+        what = "the path of the log in it" if isinstance(error, IsADirectoryError) else "the path of a log"
+        _fail(
+            f"Cannot read{name}: {error.strerror or type(error).__name__}. Give {what}, or its files, oldest first."
+        )
     except sqlite3.Error as error:
         _fail(f"Cannot keep what was read in a temporary file: {error.sqlite_errorname}")
     else:
@@ -62,6 +72,15 @@ def verify(
         except BrokenPipeError:  # who reads no further gets the verdict
             leave_output()
         raise typer.Exit(0 if found.is_valid else 1)
+
+
+def _refuse_compressed(files: list[Path]) -> None:
+    for path in files:
+        if path.is_file():
+            with path.open("rb") as file:
+                remedy = how_to_unpack(file.read(16), "> audit.jsonl")
+            if remedy is not None:
+                _fail(f"{path}: {remedy}")
 
 
 def _fail(message: str) -> None:

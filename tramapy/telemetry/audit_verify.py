@@ -196,7 +196,9 @@ def _check_limit(limit_problem_count: object) -> None:
 
 def _check_head(head: object) -> None:
     if head is not None and not (isinstance(head, str) and _HASH.fullmatch(head)):
-        raise ConfigurationError("head takes a SHA-256 in hex: 64 characters, 0 to 9 and a to f")
+        raise ConfigurationError(
+            "head takes a SHA-256 in hex: 64 characters, 0 to 9 and a to f, as verifying prints it"
+        )
 
 
 def _checked_path(path: object) -> Path:

@@ -85,6 +85,12 @@ def test_a_directory_that_cannot_be_read_is_an_error(tree: Path, monkeypatch: py
         (["tree/a.txt"], Target(directory=Path("out")), True, "--format json goes to the standard output"),
         (["tree/a.txt"], IN_PLACE, True, "--format json goes to the standard output"),
         (["-"], IN_PLACE, False, "the standard input has no name for a file"),
+        (
+            ["tree"],
+            Target(directory=Path("tree/a.txt")),
+            False,
+            r"--output takes a directory, and tree/a\.txt is none; .* tramapy redact FILE > RESULT",
+        ),
         (["tree"], STDOUT, False, "tree is a directory; say --output DIR, --in-place or --format json"),
         (
             ["tree/a.txt"],

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tramapy.cli.compressed import how_to_unpack
+
 __all__ = ["LIMIT_BYTES", "PromptFile", "PromptFileError", "default_prompt_path", "read_prompt_file"]
 
 LIMIT_BYTES: Final = 64 * 1024
@@ -60,6 +62,9 @@ def read_prompt_file(path: Path) -> PromptFile:
 
 
 def _decode(path: Path, data: bytes, *, is_cut: bool) -> str:
+    remedy = how_to_unpack(data, "> prompt.txt")
+    if remedy is not None:
+        raise PromptFileError(f"{path} cannot be read: {remedy}")
     if b"\0" in data:
         raise PromptFileError(
             f"{path} has zero bytes, so it is no text in UTF-8. Convert it, or give another."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,12 @@ def find_inputs(names: Sequence[str], target: Target, *, is_json: bool) -> Input
         raise InputError("--output and --in-place exclude each other; take one of them")
     if is_json and not target.is_output:
         raise InputError("--format json goes to the standard output; leave out --output and --in-place")
+    there = _status(target.directory)
+    if there is not None and not stat.S_ISDIR(there.st_mode):
+        raise InputError(
+            f"--output takes a directory, and {target.directory} is none; for one result write: "
+            "tramapy redact FILE > RESULT"
+        )
     tasks: list[RedactTask] = []
     errors: list[str] = []
     for name in names or ("-",):

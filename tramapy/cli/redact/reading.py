@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Final, NoReturn
 
+from tramapy.cli.compressed import how_to_unpack
+
 __all__ = [
     "LONGEST_LINE_BYTES",
     "PIECE_BYTES",
@@ -48,13 +50,15 @@ def read_pieces(read: Read, encoding: str) -> Iterator[str]:
     """Yield a text in pieces, decoded strictly.
 
     Raises:
-        InputError: It is not in the encoding, or holds zero bytes, which no text does.
+        InputError: It is compressed, not in the encoding, or holds zero bytes, which no text does.
     """
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     done = 0
     is_end = False
     while not is_end:
         data = read(PIECE_BYTES)
+        if not done:
+            _refuse_compressed(data)
         is_end = not data
         waiting = len(decoder.getstate()[0])
         try:
@@ -74,11 +78,13 @@ def read_lines(read_line: Read) -> Iterator[bytes]:
     """Yield lines with their ends.
 
     Raises:
-        InputError: A line is longer than `LONGEST_LINE_BYTES`.
+        InputError: They are compressed, or a line is longer than `LONGEST_LINE_BYTES`.
     """
     number = 0
     while line := read_line(LONGEST_LINE_BYTES + 1):
         number += 1
+        if number == 1:
+            _refuse_compressed(line)
         if len(line) > LONGEST_LINE_BYTES:
             raise InputError(
                 f"line {number} is longer than {LONGEST_LINE_BYTES} bytes. Split the record, or redact the file as "
@@ -114,6 +120,12 @@ def is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _refuse_compressed(head: bytes) -> None:
+    remedy = how_to_unpack(head, "| tramapy redact -")
+    if remedy is not None:
+        raise InputError(remedy)
 
 
 def _check_zeros(text: str) -> None:

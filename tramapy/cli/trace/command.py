@@ -16,7 +16,7 @@ from tramapy.cli.event_lines import HeardEvent
 from tramapy.cli.output_format import OutputFormat
 from tramapy.cli.trace.address import Address, AddressError, parse_address
 from tramapy.cli.trace.event_file import BadLine, read_events
-from tramapy.cli.trace.heard import cleaned
+from tramapy.cli.trace.heard import TraceInputError, cleaned
 from tramapy.cli.trace.operations import TracedOperation, group_by_id
 from tramapy.cli.trace.showing import as_json, plain_timeline, timeline
 from tramapy.cli.trace.totals import OperationTotals, Summary
@@ -135,10 +135,12 @@ def _trace_file(name: str, choice: _Choice) -> None:
     try:
         with _opened(name) as file:
             shown.take(group_by_id(lines.events(read_events(file))))
+    except TraceInputError as error:
+        _fail(f"{cleaned(name)} cannot be read: {error}")
     except BrokenPipeError:
         raise
     except OSError as error:
-        _fail(f"{cleaned(name)} cannot be read: {error.strerror}")
+        _fail(f"{cleaned(name)} cannot be read: {error.strerror}. Give a file that JsonlEventObserver wrote.")
     shown.end()
     lines.complain()
     if lines.bad_count:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final, cast
 
+from tramapy.cli.compressed import how_to_unpack
 from tramapy.cli.event_lines import HeardEvent
 from tramapy.cli.trace.heard import TraceInputError, heard_event
 
@@ -36,10 +37,14 @@ def read_events(file: BinaryIO) -> Iterator[HeardEvent | BadLine]:
 
     Raises:
         OSError: The file cannot be read on.
+        TraceInputError: It is compressed; the message says how to go on.
     """
     number = 0
     while line := file.readline(LINE_LIMIT_BYTES):
         number += 1
+        remedy = how_to_unpack(line, "| tramapy trace -") if number == 1 else None
+        if remedy is not None:
+            raise TraceInputError(remedy)
         is_ended = line.endswith(b"\n")
         if not is_ended and len(line) == LINE_LIMIT_BYTES:
             _skip_line(file)
