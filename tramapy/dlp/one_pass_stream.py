@@ -12,7 +12,6 @@ from array import array
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from tramapy.dlp.actions import DlpAction
 from tramapy.dlp.alive import AliveState
 from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.columns import Columns
