@@ -11,18 +11,22 @@ from typing import Final
 __all__ = ["ELEMENT", "HELD", "HELD_ELEMENT", "HELD_FIELD", "JOINT", "hint_of", "is_apart", "is_joined"]
 
 _ATTRIBUTES = r"(?:[ \t\r\n]{1,4}[0-9A-Za-z_:.-]{1,30}=(?:\"[^\"<>\n]{0,80}\"|'[^'<>\n]{0,80}')){0,4}"
+# Each choice asks first for what it may begin with: to try one after another takes longest.
 JOINT: Final = (
-    r"(?:(?P<cell>[\"'`*_]{0,2}(?:[ \t]{0,40}\|[ \t]{0,8}|[ ]{0,4}\t[ \t]{0,4}))"
-    r"|(?P<line>[\"'`*_]{0,2}[ \t]{0,4}:[*_]{0,2}[ \t]{0,4}(?:[|>][+-]?[ \t]{0,4})?(?:\r?\n[ \t>]{0,40}){1,2})"
-    r"|(?P<field>[\"']?[ \t]{0,4}(?:,?|:\s{0,4}\{)[ \t\r\n]{0,24}[\"']?(?:value|content)[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
-    r"|(?P<pair>[\"']?[,;] ?)|(?P<call> ?\( ?(?=[\"']))|(?P<dash>[\"'`*_]{0,2}(?: ?-> ?| - ))|(?P<form>\"(?:\r?\n){2})"
+    r"(?:(?=[\"'`*_ \t|:])(?:"
+    r"(?P<cell>[\"'`*_]{0,2}(?:[ \t]{0,40}\|[ \t]{0,8}|[ ]{0,4}\t[ \t]{0,4}))"
+    r"|(?P<line>[\"'`*_]{0,2}[ \t]{0,4}:[*_]{0,2}[ \t]{0,4}(?:[|>][+-]?[ \t]{0,4})?(?:\r?\n[ \t>]{0,40}){1,2}))"
+    r"|(?P<field>(?=[\"' \t,:\r\nvc])[\"']?[ \t]{0,4}(?:,?|:\s{0,4}\{)[ \t\r\n]{0,24}[\"']?(?=[vc])"
+    r"(?:value|content)[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
+    r"|(?=[\"'`,; (*_<:\t-])(?:"
+    r"(?P<pair>[\"']?[,;] ?)|(?P<call> ?\( ?(?=[\"']))|(?P<dash>[\"'`*_]{0,2}(?: ?-> ?| - ))|(?P<form>\"(?:\r?\n){2})"
     r"|(?P<tags>[ \t]{0,4}:?[ \t]{0,4}</[a-z0-9]{1,10}>\s{0,24}:?[ \t]{0,4}"
-    r"(?:<[a-z0-9]{1,10}(?: [^<>\n]{0,60})?>\s{0,8}){0,2})"
-    r"|(?P<blank>(?<=[A-Za-z])(?(option)|%s)[ \t\r\n]{1,12}))"
+    r"(?:<[a-z0-9]{1,10}(?: [^<>\n]{0,60})?>\s{0,8}){0,2}))"
+    r"|(?P<blank>(?=[ \t\r\n])(?<=[A-Za-z])(?(option)|%s)[ \t\r\n]{1,12}+))"
 )
 """Between a name and its value, in any case; `%s` for what stands before a blank where the name is no option's."""
 ELEMENT: Final = (
-    rf"(?:{_ATTRIBUTES}|[\"'])[ \t]{{0,4}}>\s{{0,40}}(?:<!\[CDATA\[)?"
+    rf"(?=[\"' \t\r\n>])(?:{_ATTRIBUTES}|[\"'])[ \t]{{0,4}}>\s{{0,40}}(?:<!\[CDATA\[)?"
     r"(?P<x>[^<>\s](?:[^<>\n]{0,510}?[^<>\s\]])??)(?=\s{0,40}(?:\]\]>\s{0,40})?</)"
 )
 """Between a name in a tag and the next tag, with the value."""
@@ -45,6 +49,7 @@ HELD_ELEMENT: Final = (
 )
 """`ELEMENT` for a stream, in our dialect."""
 
+_GROUPS = ("cell", "line", "field", "tags", "form", "pair", "rest", "call", "dash")
 _NEAR = 120
 """How far before a name may stand what decides on it."""
 _IN_TAG = re.compile(r"<(?P<element>[0-9A-Za-z_.:-]{0,40})(?:\s[^<>\n]{0,80}=[\"'][0-9A-Za-z_.:-]{0,40})?\Z")
@@ -56,25 +61,32 @@ _CELL_ENDS = re.compile(r"[\"'`*_]{0,2}[ \t]{0,8}(?:[|\t\r\n]|\Z)")
 _LINE_ENDS = re.compile(r"[\"'`]?[ \t]{0,8}(?:\r?\n|\Z)")
 _BEFORE_OPTION = "store|key|user|db|api|access"
 _IN_OPTION = re.compile(
-    rf"(?:\A|[\s\"'`(])--?(?:[0-9a-z]{{1,20}}-){{0,4}}(?:{_BEFORE_OPTION})?\Z", re.IGNORECASE
+    rf"(?:{'|'.join(word[::-1] for word in _BEFORE_OPTION.split('|'))})?"
+    r"(?:-[0-9a-z]{1,20}){0,4}--?(?:\Z|[\s\"'`(])",
+    re.IGNORECASE,
 )
+"""Read from its end; shorter than `_NEAR`."""
 _OPTION_ENDS = frozenset("-" + "".join(word[-1] + word[-1].upper() for word in _BEFORE_OPTION.split("|")))
 _OPTION_GOES_ON = re.compile(r"[ \t]{1,4}(?:--?[A-Za-z]|\\\r?\n)")
 _LOGIN = re.compile(
     r"(?:machine[ \t\r\n]{1,12}[!-~]{1,64}|default)[ \t\r\n]{1,12}login[ \t\r\n]{1,12}[!-~]{1,40}[ \t\r\n]{1,12}\Z",
     re.IGNORECASE | re.ASCII,
 )
+_LOGIN_WORDS = 4
 _TYPE = re.compile(
     r"(?:u?int|float|double|decimal|utf|ucs|sha|md|base|varchar|n?char|oauth|hmac|aes|rsa|ed|x|gpg|python|ipv|http|tls|ssl|v"
-    r"|h|uuid|hs|rs|es|ps|b|web)[_-]?[0-9]+(?:[_-][0-9a-z]+|sum|le|be)?\Z",
-    re.IGNORECASE,
+    r"|h|uuid|hs|rs|es|ps|b|web)[_-]?[0-9]+(?:[_-][0-9a-z]+|sum|le|be)?\Z"
 )
-_NAME = re.compile(r".*(?:key|token|secret|password)s?\Z", re.IGNORECASE)
+"""In lower case."""
+_NAMES = tuple(name + end for name in ("key", "token", "secret", "password") for end in ("", "s"))
+_DIGIT = re.compile(r"[0-9]")
+_LETTER = re.compile(r"[A-Za-z]")
 _SPECIAL = re.compile(r"[!@#$%^*+?~]")
 _NO_LINE = re.compile(r"[-#/*@.:\\]|[^=]*=+[^=]|.*://")
 _CAPITALS = re.compile(r"[A-Z_]+\Z")
 _FEWEST_WORDS = 3
 _TAG_ENDS = re.compile(r"[ \t\r\n<]|\Z")
+_LONGEST_CALL = len("with_")
 _IN_CALL = re.compile(r"(?:set_?|with_?|\.|=[ \t]?)\Z", re.IGNORECASE)
 _ONLY_NAME = re.compile(r"[\"']?(?:[0-9A-Za-z.]{1,20}[_-]){0,3}\Z")
 _SAID = re.compile(
@@ -129,39 +141,41 @@ def is_joined(
     if quoted == "x":
         tag = _IN_TAG.search(text, before, place)
         return tag is not None and _is_content(value, is_own=tag.end("element") == place)
-    if match.group("cell") is not None:
+    cell, line, field, tags, form, pair, rest, call, dash = match.group(*_GROUPS)
+    # Of several tests the quickest one comes first: in a hostile text this runs for every name.
+    if cell is not None:
         return (
-            _IN_CELL.search(text, before, place) is not None
+            is_apart(value)
             and _CELL_ENDS.match(text, behind) is not None
-            and is_apart(value)
+            and _IN_CELL.search(text, before, place) is not None
         )
-    if match.group("line") is not None:
+    if line is not None:
         return (
             text[behind - 1] != ":"
-            and _LINE_ENDS.match(text, behind) is not None
             and is_apart(value)
+            and _LINE_ENDS.match(text, behind) is not None
             and not _NO_LINE.match(value)
         )
-    if match.group("field") is not None:
+    if field is not None:
         return is_apart(value)
-    if match.group("tags") is not None:
+    if tags is not None:
         return is_apart(value) and _TAG_ENDS.match(text, behind) is not None
-    if match.group("form") is not None:
+    if form is not None:
         return text.endswith('name="', before, place) and _LINE_ENDS.match(text, behind) is not None
-    if match.group("pair") is not None:
+    if pair is not None:
         return _is_pair(match, value, behind)
-    if match.group("rest"):
+    if rest:
         return False
-    if match.group("call") is not None:
+    if call is not None:
         return (
-            _IN_CALL.search(text, before, place) is not None
-            and text[behind : behind + 1] in (")", ",")
+            text[behind : behind + 1] in (")", ",")
             and is_apart(value)
+            and _IN_CALL.search(text, max(place - _LONGEST_CALL, 0), place) is not None
         )
-    if match.group("dash") is not None:
+    if dash is not None:
         return _is_said(value) and _CELL_ENDS.match(text, behind) is not None
     # What stands before most names is neither: that is told at little cost.
-    if text[place - 1 : place] in _OPTION_ENDS and _IN_OPTION.search(text, before, place) is not None:
+    if text[place - 1 : place] in _OPTION_ENDS and _IN_OPTION.match(text[before:place][::-1]) is not None:
         return _is_argument(text, value, behind, quoted)
     if not is_password:
         return False
@@ -172,9 +186,11 @@ def is_joined(
         return quoted == "d" and is_apart(value) and not is_short
     if not is_short and _is_said(value) and _SAID.search(text, before, place) is not None:
         return True
-    if "login" not in [word.lower() for word in text[before:place].split()[-2:-1]]:
+    pieces = text[before:place].rsplit(None, _LOGIN_WORDS)
+    if pieces[-2:-1] != ["login"] and [word.lower() for word in pieces[-2:-1]] != ["login"]:
         return False
-    return _LOGIN.search(text, before, place) is not None
+    start = before + len(pieces[0]) if len(pieces) > _LOGIN_WORDS else before
+    return _LOGIN.search(text, start, place) is not None
 
 
 def _is_pair(match: re.Match[str], value: str, behind: int) -> bool:
@@ -182,9 +198,9 @@ def _is_pair(match: re.Match[str], value: str, behind: int) -> bool:
     text = match.string
     line = text.rfind("\n", max(match.start() - _NEAR, 0), match.start()) + 1
     return (
-        _ONLY_NAME.match(text, line, match.start()) is not None
+        is_apart(value)
+        and _ONLY_NAME.match(text, line, match.start()) is not None
         and _LINE_ENDS.match(text, behind) is not None
-        and is_apart(value)
     )
 
 
@@ -215,7 +231,13 @@ def _is_argument(text: str, value: str, behind: int, quoted: str | None) -> bool
 
 def is_apart(value: str) -> bool:
     """Tell a value from a word, and from the name of a type."""
-    if _TYPE.match(value) or _NAME.match(value):
+    if value.isascii():
+        has_digit = _DIGIT.search(value) is not None
+        is_mixed = has_digit and _LETTER.search(value) is not None
+    else:
+        has_digit = any(map(str.isdigit, value))
+        is_mixed = has_digit and any(map(str.isalpha, value))
+    if not is_mixed and _SPECIAL.search(value) is None:
         return False
-    has_digit = any(map(str.isdigit, value))
-    return (has_digit and any(map(str.isalpha, value))) or _SPECIAL.search(value) is not None
+    lower = value.lower()
+    return not (has_digit and _TYPE.match(lower)) and not lower.endswith(_NAMES)

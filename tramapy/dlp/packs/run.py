@@ -54,7 +54,7 @@ class Run:
         self.kept_end: int = -1
         """Its end without the marks that end a sentence."""
         self.dull_end: int = -1
-        """The end of the last one that was found to hold neither a digit nor a capital: no part of it is a secret."""
+        """The end of the last one of which no part is a secret: it holds neither a digit nor a capital, for one."""
         self.marked: Run | None = None
         """The same value with marks that this one ends at, where somebody asked for it."""
 
