@@ -30,12 +30,12 @@ class _Table(NamedTuple):
     Args:
         mark: What stands between its cells.
         cell_count: How many cells each row has.
-        columns: Which of them hold passwords.
+        columns: Which of them hold passwords, in order.
     """
 
     mark: str
     cell_count: int
-    columns: frozenset[int]
+    columns: tuple[int, ...]
 
 
 class Columns:
@@ -51,6 +51,7 @@ class Columns:
         "_candidate",
         "_cell_count",
         "_cell_start",
+        "_dull_line",
         "_length",
         "_line",
         "_start",
@@ -70,6 +71,8 @@ class Columns:
         self._cell_start = 0
         """Where the next one begins in the line."""
         self._before = ""
+        self._dull_line: str | None = None
+        """The line before, where another like it changes nothing: a row without passwords, or outside of tables."""
         self._candidate: _Table | None = None
         """Of a heading between bars: a table only if a ruled line follows."""
         self.table: _Table | None = None
@@ -81,6 +84,12 @@ class Columns:
         if "\n" in text:
             *lines, text = text.split("\n")
             for line in lines:
+                if not self._length and len(line) < _MOST_IN_LINE:
+                    if line == self._dull_line:
+                        self._start += len(line) + 1
+                    else:
+                        found += self._row(line)
+                    continue
                 self._add(line)
                 if self.table is not None:
                     found += self._cells(self.table, is_whole=True)
@@ -100,6 +109,24 @@ class Columns:
         self._length += len(text)
         if len(self._line) < _MOST_IN_LINE:
             self._line = (self._line + text)[:_MOST_IN_LINE]
+
+    def _row(self, line: str) -> list[tuple[int, int]]:
+        """Read a line that came whole; return what to cut in it."""
+        found: list[tuple[int, int]] = []
+        table = self.table
+        if table is not None:
+            cells = _split(line, table.mark)
+            for place in table.columns:
+                if place < len(cells):
+                    found += self._password(sum(map(len, cells[:place])) + place, cells[place])
+            if not found and len(cells) == table.cell_count:
+                self._dull_line = self._before = line
+                self._start += len(line) + 1
+                return found
+        self._line = line
+        self._length = len(line)
+        self._end_line()
+        return found
 
     def _cells(self, table: _Table, *, is_whole: bool) -> list[tuple[int, int]]:
         """Return what to cut in the cells of the line that became whole."""
@@ -122,7 +149,7 @@ class Columns:
 
     def _password(self, start: int, cell: str) -> list[tuple[int, int]]:
         value = cell.strip(AROUND)
-        if not is_password(value) or not is_apart(value) or " " in value:
+        if not is_apart(value) or not is_password(value) or " " in value:
             return []
         first = self._start + start + cell.index(value)
         return [(first, first + len(value))]
@@ -138,6 +165,7 @@ class Columns:
         if self.table is None:
             self._begin_table(line)
         self._before = line
+        self._dull_line = line if self.table is None and self._candidate is None else None
         self._start += self._length + 1
         self._line = ""
         self._length = self._cell_count = self._cell_start = 0
@@ -150,14 +178,16 @@ class Columns:
         if mark is None:
             return
         cells = _split(line, mark)
+        if mark != "|" and len(_split(self._before, mark)) == len(cells):  # a row
+            return
         names = [cell.strip(AROUND) if len(cell) < LONGEST_HEADING else "" for cell in cells]
-        columns = frozenset(place for place, name in enumerate(names) if _NAME.fullmatch(name))
+        columns = tuple(place for place, name in enumerate(names) if _NAME.fullmatch(name))
         table = _Table(mark, len(names), columns)
         if not columns or not all(_HEADING.fullmatch(name) for name in names if name or mark != "|"):
             return
         if mark == "|":
             self._candidate = table
-        elif not _is_row(self._before, table):
+        else:
             self.table = table
 
 
@@ -166,6 +196,8 @@ def _is_row(line: str, table: _Table) -> bool:
 
 
 def _split(line: str, mark: str) -> list[str]:
+    if '"' not in line:
+        return line.split(mark)
     cells: list[str] = []
     start = 0
     while True:

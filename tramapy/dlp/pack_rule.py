@@ -23,7 +23,7 @@ __all__ = [
     "StartGate",
     "WithinGate",
     "always",
-    "cut_at",
+    "cuts_at",
     "either_case",
     "has_context",
     "holds",
@@ -182,8 +182,7 @@ def literals(starts: Iterable[str], pattern: re.Pattern[str], check: Check | Non
     def search(view: View) -> Sequence[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         for literal in listed:
-            for place in view.places_of(literal):
-                found += cut_at(view.text, pattern, place, check)
+            found += cuts_at(view.text, pattern, view.places_of(literal), check)
         return found
 
     return search
@@ -196,8 +195,7 @@ def words(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None =
     def search(view: View) -> Sequence[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         for word in listed:
-            for place in view.places_of_word(word):
-                found += cut_at(view.text, pattern, place, check)
+            found += cuts_at(view.text, pattern, view.places_of_word(word), check)
         return found
 
     return search
@@ -219,13 +217,16 @@ def has_context(text: str, start: int, listed: re.Pattern[str]) -> bool:
     return listed.search(text, max(start - CONTEXT_LENGTH, 0), start) is not None
 
 
-def cut_at(text: str, pattern: re.Pattern[str], place: int, check: Check | None) -> Sequence[tuple[int, int]]:
-    """Match a pattern at a place; its group `cut` is cut, else all of it."""
-    match = pattern.match(text, place)
-    if match is None:
+def cuts_at(
+    text: str, pattern: re.Pattern[str], places: Sequence[int], check: Check | None
+) -> Sequence[tuple[int, int]]:
+    """Match a pattern at some places; its group `cut` is cut, else all of it."""
+    if not places:
         return ()
+    match_at = pattern.match
     group = "cut" if pattern.groups else 0
-    return (match.span(group),) if check is None or check(match.group(group)) else ()
+    matches = [match for place in places if (match := match_at(text, place)) is not None]
+    return [match.span(group) for match in matches if check is None or check(match.group(group))]
 
 
 def either_case(word: str) -> str:

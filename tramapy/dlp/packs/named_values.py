@@ -37,7 +37,8 @@ _IS = "is|ist|est|es|[\u00e8\u00e9]|lautet"
 # What a choice begins with is asked first: most have none of them, and to try one after another takes longest.
 _SEPARATOR = (
     r"(?:(?=[\"'`\]*_&= \t:!])"
-    rf"(?:(?:[\"'`\]*_]{{0,3}}+|{_QUOTE})[ \t]{{0,4}}+(?=[:=!s])(?::=|=>|={{1,2}}(?!=)|(?:===|!==?)(?=[ \t]{{0,4}}[\"'])"
+    rf"(?:(?:[\"'`\]*_]{{0,3}}+|{_QUOTE})[ \t]{{0,4}}+(?=[:=!s])"
+    r"(?::=|=>|={1,2}(?!=)|(?:===|!==?)(?=[ \t]{0,4}[\"'])"
     r"|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?[ \t]{0,2}=(?!=)|(?<=[a-z][ \t])string[ \t]{0,2}:?=|:)"
     rf"[*_]{{0,2}}[ \t]{{0,4}}(?:{_QUOTE}|(?P<list>\[\s{{0,20}}(?=[\"']))|&nbsp;"
     r"|<(?:b|i|em|strong|code|tt|kbd|span|br ?/?)>[ \t]{0,2})?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tramapy.dlp.checks import is_mixed, is_token
@@ -15,7 +15,7 @@ from tramapy.dlp.pack_rule import (
     PackRule,
     Search,
     StartGate,
-    cut_at,
+    cuts_at,
     holds,
     literals,
     words,
@@ -168,9 +168,9 @@ _AWS_SECRET = re.compile(
 _REFRESH = re.compile(r"(?<![0-9A-Za-z/:.-])1//0[0-9A-Za-z_-]{30,256}(?![0-9A-Za-z_/-])")
 
 
-def _refresh_tokens(view: View) -> Iterator[tuple[int, int]]:
-    for place in view.tokens(_STARTS).get("0", ()):
-        yield from cut_at(view.text, _REFRESH, place - len("1//"), is_mixed)
+def _refresh_tokens(view: View) -> Sequence[tuple[int, int]]:
+    places = [place - len("1//") for place in view.tokens(_STARTS).get("0", ())]
+    return cuts_at(view.text, _REFRESH, places, is_mixed)
 
 
 RULES = (
