@@ -74,7 +74,7 @@ if _TYPE_CHECKING:
     from tramapy.clients.call_options import call_options
     from tramapy.clients.fallback import Fallback
     from tramapy.clients.transport import AsyncGovernedTransport, GovernedTransport
-    from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
+    from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
     from tramapy.hooks.failure_diagnostic import FailureDiagnostic
     from tramapy.wrapping import wrap
 
@@ -103,6 +103,7 @@ __all__ = [
     "ContentPart",
     "DataClassification",
     "DeadlineExceededError",
+    "DlpAction",
     "DlpContentLocation",
     "DlpContentType",
     "DlpContext",
@@ -165,6 +166,7 @@ __all__ = [
 
 _LATE = {
     "AsyncGovernedTransport": "tramapy.clients.transport",
+    "DlpAction": "tramapy.dlp",
     "DlpRule": "tramapy.dlp",
     "FailureDiagnostic": "tramapy.hooks.failure_diagnostic",
     "Fallback": "tramapy.clients.fallback",

@@ -324,6 +324,16 @@ def test_an_action_that_needs_all_of_a_token_gets_it() -> None:
             ConfigurationError,
             "disabled_rules names a rule that there is not: 'nope'; known are anthropic_key, aws",
         ),
+        (
+            {"disabled_rules": ["e-mail"]},
+            ConfigurationError,
+            "not: 'e-mail'; did you mean 'email'\\?$",
+        ),
+        (
+            {"disabled_rule": ["email"]},
+            TypeError,
+            r"'disabled_rule' of with_default_rules; did you mean disabled_rules\?",
+        ),
         ({"disabled_rules": "email"}, TypeError, "disabled_rules takes several strings"),
         ({"disabled_rules": [1]}, TypeError, "disabled_rules takes strings only"),
         ({"actions": {"nope": DlpAction.MASK}}, ConfigurationError, "actions names a rule that there is not"),

@@ -181,6 +181,12 @@ def test_settings_that_cannot_work_are_refused(settings, message):
         PresidioDlpInterceptor(FakeAnalyzer(), **settings)
 
 
+@pytest.mark.parametrize("settings", [{"score_threshold": "1"}, {"max_text_length": True}])
+def test_limits_of_the_wrong_type_are_refused(settings):
+    with pytest.raises(TypeError, match=r"takes an? (?:number|int) or None, not"):
+        PresidioDlpInterceptor(FakeAnalyzer(), **settings)
+
+
 @pytest.mark.parametrize("entities", ["PERSON", [1]])
 def test_entities_that_are_no_names_are_refused(entities):
     with pytest.raises(TypeError, match="names of entities"):

@@ -102,3 +102,8 @@ def test_value_of_the_wrong_type_is_refused(values, message):
 def test_configuration_of_the_wrong_type_is_refused(values, message):
     with pytest.raises(TypeError, match=message):
         RuleBasedDlpConfiguration(**values)
+
+
+def test_a_malformed_id_is_a_mistake_of_the_configuration():
+    with pytest.raises(ConfigurationError, match=r"DlpRule\.id: a DLP rule id is blank; name the rule"):
+        DlpRule(id=" ", pattern="x")

@@ -106,10 +106,7 @@ class PresidioDlpInterceptor(DlpInterceptor):
                 f"The analyzer finds no {', '.join(sorted(set(unknown)))} in language {language!r}; it finds "
                 f"{', '.join(known)}"
             )
-        if score_threshold is not None and not 0 <= score_threshold <= 1:
-            raise ConfigurationError("score_threshold is a number from 0 to 1")
-        if max_text_length is not None and max_text_length < 1:
-            raise ConfigurationError("max_text_length is at least 1, or None")
+        _check_limits(score_threshold, max_text_length)
         self._analyzer = analyzer
         self._entities = None if entities is None else wanted
         self._language = language
@@ -216,6 +213,17 @@ def _known_entities(analyzer: PresidioAnalyzer, language: str) -> list[str]:
         return sorted(analyzer.get_supported_entities(language))
     except Exception as error:
         raise ConfigurationError(f"The analyzer has no language {language!r}") from error
+
+
+def _check_limits(score_threshold: float | None, max_text_length: int | None) -> None:
+    if not isinstance(score_threshold, float | int | None):
+        raise TypeError(f"score_threshold takes a number or None, not {type(score_threshold).__name__}")
+    if score_threshold is not None and not 0 <= score_threshold <= 1:
+        raise ConfigurationError("score_threshold is a number from 0 to 1")
+    if isinstance(max_text_length, bool) or not isinstance(max_text_length, int | None):
+        raise TypeError(f"max_text_length takes an int or None, not {type(max_text_length).__name__}")
+    if max_text_length is not None and max_text_length < 1:
+        raise ConfigurationError("max_text_length is at least 1, or None")
 
 
 def _checked_names(name: str, values: Collection[str]) -> Collection[str]:

@@ -38,8 +38,7 @@ class DlpRule:
             `enabled_for`.
 
     Raises:
-        ConfigurationError: A value cannot work.
-        ValueError: The id is malformed; the message does not repeat it.
+        ConfigurationError: A value cannot work. Of a malformed id the message does not repeat it.
         TypeError: A value has the wrong type.
     """
 
@@ -54,7 +53,7 @@ class DlpRule:
     action: DlpAction = DlpAction.REDACT
 
     def __post_init__(self) -> None:
-        check_rule_id(self.id)
+        _check_id(self.id)
         self._check_texts()
         object.__setattr__(self, "enabled_for", frozenset(self._members("enabled_for", self.enabled_for)))
         object.__setattr__(self, "tool_names", frozenset(self._members("tool_names", self.tool_names)))
@@ -272,9 +271,25 @@ def _check_known(name: str, ids: Iterable[str], known: Collection[str]) -> None:
         if rule_id not in known:
             named = f": {rule_id!r}" if _is_rule_id(rule_id) else ""
             raise ConfigurationError(
-                f"{name} names a rule that there is not{named}; known are "
-                f"{', '.join(sorted(known)) or 'none: give packs'}"
+                f"{name} names a rule that there is not{named}; {_remedy(rule_id, sorted(known))}"
             )
+
+
+def _remedy(rule_id: str, known: Sequence[str]) -> str:
+    import difflib  # only who is wrong pays for it
+
+    near = difflib.get_close_matches(rule_id, known, n=1) if _is_rule_id(rule_id) else []
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known) or 'none: give packs'}"
+
+
+def _check_id(rule_id: str) -> None:
+    try:
+        check_rule_id(rule_id)
+    except ValueError as error:
+        refused = ConfigurationError(f"DlpRule.id: {error}")
+    else:
+        return
+    raise refused
 
 
 def _is_rule_id(text: str) -> bool:

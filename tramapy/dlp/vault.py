@@ -42,6 +42,7 @@ class Vault:
 
     Raises:
         ConfigurationError: An argument cannot work.
+        TypeError: `max_value_count` is no int.
     """
 
     __slots__ = (
@@ -57,7 +58,7 @@ class Vault:
 
     def __init__(self, *, random: RandomSource | None = None, max_value_count: int = _MOST_VALUES) -> None:
         if isinstance(max_value_count, bool) or not isinstance(max_value_count, int):
-            raise ConfigurationError(f"max_value_count takes an int, not {type(max_value_count).__name__}")
+            raise TypeError(f"max_value_count takes an int, not {type(max_value_count).__name__}")
         if not 1 <= max_value_count <= _LARGEST_LIMIT:
             raise ConfigurationError(
                 f"max_value_count is {shown(max_value_count)}; it must be between 1 and {_LARGEST_LIMIT}"
