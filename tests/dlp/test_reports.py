@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.dlp.contexts import BACKENDS, context_of, counts, inspect, streamed
-from tramapy.dlp import DlpAction, RuleBasedDlpInterceptor
+from tramapy.dlp import DlpAction, RuleBasedDlpInterceptor, Vault
+from tramapy.dlp.interceptor import Backend
 from tramapy.errors import DlpInspectionError
 
 DLP = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
@@ -101,3 +103,79 @@ def test_presidio_888_an_operator_gets_the_original_text() -> None:
 def test_nemo_818_ordinary_words_stay() -> None:
     text = "Every individual may bear a token of thanks; the key is patience and the secret is out."
     assert inspect(DLP, text).sanitized_text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("created 1607425200123 done", "created 1607425200123 done"),
+        ("pan 4111111111111111", "pan [REDACTED:credit_card]"),
+        ("IBAN DE89-3704-0044-0532-0130-00 please", "IBAN [REDACTED:iban] please"),
+        ("diners 30569309025904 end", "diners [REDACTED:credit_card] end"),
+        ("password: hunter2", "password: [REDACTED:password]"),
+        ("ratio 0.4111111111111111 end", "ratio 0.4111111111111111 end"),
+        ("commit a1b123456789c3d end", "commit a1b123456789c3d end"),
+        ("\U0001f600\U0001f469\u200d\U0001f680 a@example.com", "\U0001f600\U0001f469\u200d\U0001f680 [REDACTED:email]"),
+        ("std::vector<a::b> and ::std::move", "std::vector<a::b> and ::std::move"),
+        ("order 9434765919 shipped", "order 9434765919 shipped"),
+        ("id ASIA" + "IOSFODNN7EXAMPLE end", "id [REDACTED:aws_access_key] end"),
+        ("redis://cache.example.com:6379/0", "redis://cache.example.com:6379/0"),
+        ("Server=tcp:db,1433;UID=ann;Password=x9Tk2m;", "Server=tcp:db,1433;UID=ann;Password=[REDACTED:password];"),
+    ],
+    ids=[
+        "presidio#1607",
+        "presidio#47",
+        "presidio#370",
+        "langchain#39999",
+        "litellm#40190",
+        "spool#341",
+        "datafog#163",
+        "ayunis-core#1620",
+        "gram#3170",
+        "gram#5106",
+        "detect-secrets#796",
+        "trufflehog#4527",
+        "trufflehog#3856",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_reported_text_is_redacted_as_it_should_be(text: str, expected: str, backend: Backend) -> None:
+    result = inspect(RuleBasedDlpInterceptor.with_default_rules(backend=backend), text)
+    assert result.sanitized_text == expected
+    assert sum(count for _, count in counts(result)) == (expected != text)
+
+
+def test_mastra_24189_places_are_those_of_the_original_text() -> None:
+    text = "a@example.com, 4111 1111 1111 1111, b@example.com and tail"
+    for size in (1, 4, 16):
+        pieces = [text[start : start + size] for start in range(0, len(text), size)]
+        assert streamed(DLP, pieces) == inspect(DLP, text)
+
+
+def test_litellm_29134_arguments_in_pieces_are_redacted_and_stay_json() -> None:
+    arguments = json.dumps({"to": "ann@example.com", "note": "call +1 415 555 0132"})
+    result = streamed(DLP, [arguments[start : start + 4] for start in range(0, len(arguments), 4)])
+    assert json.loads(result.sanitized_text) == {"to": "[REDACTED:email]", "note": "call [REDACTED:phone]"}
+
+
+def test_litellm_5068_several_values_of_one_kind_come_back_to_their_places() -> None:
+    dlp = RuleBasedDlpInterceptor.with_default_rules(actions={"email": DlpAction.PLACEHOLDER})
+    text = "from ann@example.com to benedict.longname@example.org, cc ann@example.com"
+    vault = Vault()
+    shown = dlp.inspect(replace(context_of(), vault=vault), text).sanitized_text
+    assert "example" not in shown
+    assert vault.restore(shown) == text
+
+
+def test_nemo_1967_what_is_logged_is_what_is_masked(caplog: pytest.LogCaptureFixture) -> None:
+    text = "a@example.com, 203.0.113.7 and b@example.com"
+    rules = ("email", "ipv4")
+    caplog.set_level("INFO", "tramapy.dlp")
+    logged = inspect(
+        RuleBasedDlpInterceptor.with_default_rules(actions=dict.fromkeys(rules, DlpAction.LOG)), text
+    )
+    masked = inspect(
+        RuleBasedDlpInterceptor.with_default_rules(actions=dict.fromkeys(rules, DlpAction.MASK)), text
+    )
+    assert logged.sanitized_text == text
+    assert len(caplog.records) == sum(count for _, count in counts(masked)) == 3
