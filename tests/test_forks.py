@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ class Shared:
 
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Shared]:
-    monkeypatch.setattr(forks, "_RENEWALS", {})
+    monkeypatch.setattr(forks, "_SHARED", weakref.WeakValueDictionary())
     made = Shared(tmp_path)
     yield made
     made.close()
@@ -74,8 +75,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Shared]
 def locks() -> list[Any]:
     """Return the locks of all objects that are renewed, and of the counts in their tables."""
     owners: list[Any] = []
-    for reference in forks._RENEWALS.values():
-        owner: Any = getattr(reference(), "__self__", None)
+    for owner in forks._SHARED.values():
         owners += [owner, *getattr(owner, "_counts", {}).values()]
     values = [
         getattr(owner, name, None) for owner in owners for name in (*dir(owner),) if name.startswith("_")
@@ -156,10 +156,8 @@ def test_what_a_child_renews_is_free_and_begins_at_nothing(shared: Shared) -> No
 
 
 def test_an_object_that_is_gone_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "_RENEWALS", {})
+    monkeypatch.setattr(forks, "_SHARED", weakref.WeakValueDictionary())
     store = MemoryAuditStore()
-    (reference,) = forks._RENEWALS.values()
+    assert len(forks._SHARED) == 1
     del store
-    assert not forks._RENEWALS
-    forks._RENEWALS[0] = reference  # as where the collector is at work
-    forks._renew_all()
+    assert not forks._SHARED

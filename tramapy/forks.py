@@ -5,31 +5,31 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, TypeVar
 
 __all__ = ["renew_after_fork"]
 
-_RENEWALS: Final[dict[int, weakref.WeakMethod[Callable[[], None]]]] = {}
+T = TypeVar("T")
+
+# the objects, by id, so that they need no hash, and by the function to call
+_SHARED: Final[weakref.WeakValueDictionary[tuple[int, Callable[[Any], None]], object]] = (
+    weakref.WeakValueDictionary()
+)
 
 
-def renew_after_fork(renew: Callable[[], None]) -> None:
-    """Have a method called in each forked child before anything else runs there, for as long as its object lives.
+def renew_after_fork(shared: T, renew: Callable[[T], None]) -> None:
+    """Have an object renewed in each forked child before anything else runs there, for as long as it lives.
 
-    It takes new locks, and lets go what belongs to the parent.
+    Args:
+        shared: The object.
+        renew: Takes new locks for it, and lets go what belongs to the parent.
     """
-    reference = weakref.WeakMethod(renew, _forget)
-    _RENEWALS[id(reference)] = reference
-
-
-def _forget(reference: object) -> None:
-    _RENEWALS.pop(id(reference), None)
+    _SHARED[id(shared), renew] = shared
 
 
 def _renew_all() -> None:
-    for reference in list(_RENEWALS.values()):
-        renew = reference()
-        if renew is not None:
-            renew()
+    for (_, renew), shared in list(_SHARED.items()):
+        renew(shared)
 
 
 if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows does not fork

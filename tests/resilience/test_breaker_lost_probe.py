@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import weakref
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have() -> No
 
 def test_after_a_fork_every_breaker_has_a_lock_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the child does, here in the parent, where it shows which lines ran."""
-    monkeypatch.setattr(forks, "_RENEWALS", {})  # those of others are let alone
+    monkeypatch.setattr(forks, "_SHARED", weakref.WeakValueDictionary())  # those of others are let alone
     breakers = [half_open(ManualClock()), half_open(ManualClock())]
     held = [breaker._lock for breaker in breakers]
     for lock in held:

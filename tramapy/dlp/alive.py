@@ -59,7 +59,7 @@ class Alive:
         )
         self._start, _ = self._reached([self._program.start])
         self._lock = threading.Lock()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._edge_count = 0
         self._states: dict[tuple[frozenset[int], bool], AliveState] = {}
         self._by_reading: dict[tuple[frozenset[int], int], AliveState] = {}

@@ -129,7 +129,7 @@ class Automaton:
         self.visited_count: int = 0
         """How many instructions were visited to find transitions: all the work that is not a look-up."""
         self._lock = threading.Lock()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._states: dict[tuple[tuple[int, ...], Context], State] = {}
         self._idle: dict[str, State] = {}
         self.cached_size: int = 0

@@ -104,7 +104,7 @@ class CircuitBreaker:
         self._is_enabled = settings.enabled
         self._now_s = now_s
         self._lock = threading.Lock()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._circuits: dict[str, Circuit] = {}
         self._released: deque[tuple[Permit, float]] = deque()
 

@@ -76,7 +76,7 @@ class FileAuditStore(AuditStore):
         self._limit_file_count = limit_file_count
         self._clock = clock
         self._renew()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._process_id = os.getpid()
         self._failure: str | None = None
         self._sync_failure: str | None = None

@@ -75,7 +75,7 @@ class MemoryAuditStore(AuditStore):
         check_count("limit_count", limit_count)
         self._limit_count = limit_count
         self._lock = threading.Lock()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._events: list[AuditEvent] = []
         self._heads: dict[str, AuditHead] = {}
 

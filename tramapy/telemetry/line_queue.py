@@ -54,7 +54,7 @@ class LineQueue(Generic[T]):
         self._failure_count = 0
         self._is_stopped = False
         self._renew()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._start()
         # weak: an exit hook cannot be taken back for one object alone
         atexit.register(_close_at_exit, weakref.ref(self))

@@ -144,7 +144,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         # bounded by the operations that are open: each has two late events at most
         self._late: deque[_Late] = deque()
         self._renew()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._failure_count = 0
         self._is_checked = False
         self._endings: dict[str, Callable[[RuntimeEvent], Outcome]] = {

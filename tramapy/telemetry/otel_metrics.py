@@ -116,7 +116,7 @@ class ObserverMetrics:
         self._dropped = self._counter(names.EVENTS_DROPPED)
         self._circuits: dict[str, str] = {}
         self._renew()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
         self._gauge(names.CIRCUIT_STATE, self._observe_circuits)
         self._compat = CompatMetrics(meter, series_limit, self._pending) if is_compatible else None
         self.takers: dict[str, Callable[[RuntimeEvent], None]] = {

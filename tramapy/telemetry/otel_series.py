@@ -109,7 +109,7 @@ class CountTable:
         self._limit = limit
         self._counts: dict[tuple[str | None, ...], Count] = {}
         self._overflow = Count(_OVERFLOW)
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
 
     def _renew(self) -> None:
         """Begin at nothing, in a forked child: what was counted before is its parent's."""
@@ -149,7 +149,7 @@ class PendingMeasurements:
     def __init__(self, limit: int = _MAX_PENDING_COUNT) -> None:
         self._limit = limit
         self._queue: deque[_Pending] = deque()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
 
     def _renew(self) -> None:
         """Forget what waits, in a forked child: its parent records it."""
@@ -194,7 +194,7 @@ class ChunkTimes:
     def __init__(self, limit: int = _MAX_CHUNK_TIME_COUNT) -> None:
         self._limit = limit
         self._renew()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
 
     def _renew(self) -> None:
         """Begin at nothing, in a forked child, with a lock that is free."""

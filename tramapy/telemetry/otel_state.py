@@ -122,7 +122,7 @@ class OperationTable:
         # the newest of each id, which knows the one before it
         self._named: dict[str, OpenOperation] = {}
         self._renew()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
 
     def _renew(self) -> None:
         """Take a new lock, in a forked child, and leave the operations to its parent, whose spans they are."""

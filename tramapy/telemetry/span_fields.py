@@ -151,7 +151,7 @@ class _Operations:
         self.open: dict[int, _Operation] = {}
         self._named: dict[str, list[_Operation]] = {}
         self._renew()
-        renew_after_fork(self._renew)
+        renew_after_fork(self, type(self)._renew)
 
     def _renew(self) -> None:
         """Take a new lock, in a forked child, and forget the operations of its parent."""
