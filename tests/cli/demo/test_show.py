@@ -83,7 +83,7 @@ def test_no_port_and_no_path_of_the_machine_is_shown() -> None:
 def test_a_prompt_without_anything_sensitive_works_as_well(text: str) -> None:
     is_good, output = played(text)
     assert is_good
-    assert "Nothing in this prompt looks like a card" in output
+    assert "The default rules find nothing in this prompt." in output
     assert "\x1b" not in output
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
 from tramapy.messages import ModelResponse, TokenUsage, ToolCall
 from tramapy.testing import ServerRequest
 
 __all__ = [
     "PLANTED",
-    "answer_rules",
     "leaking_answer",
     "plain_answer",
     "redaction_rule_ids",
@@ -29,29 +27,12 @@ _TOKEN: Final = "sk_test_FAKE0123456789abcd"  # noqa: S105  # it opens nothing
 PLANTED: Final = (_SSN, _CARD, _TOKEN)
 """What must come out of no scene."""
 
-_QUOTE_LENGTH: Final = 72
-
-
-def answer_rules() -> RuleBasedDlpInterceptor:
-    """Make the DLP interceptor of the demo."""
-    return RuleBasedDlpInterceptor(
-        RuleBasedDlpConfiguration(
-            rules=[
-                DlpRule(id="ssn", pattern=r"\b\d{3}-\d{2}-\d{4}\b", replacement="[SSN-REDACTED]"),
-                DlpRule(id="card", pattern=r"\b(?:\d[ -]*?){13,16}\b", replacement="[CARD-REDACTED]"),
-                DlpRule(
-                    id="api-token",
-                    pattern=r"\bsk_(?:live|test)_[A-Za-z0-9_]{8,64}",
-                    replacement="[TOKEN-REDACTED]",
-                ),
-            ],
-        )
-    )
+_QUOTE_LENGTH: Final = 90
 
 
 def redaction_rule_ids() -> tuple[str, ...]:
-    """Return the rules that `leaking_answer` sets off, in order."""
-    return ("ssn", "card", "api-token")
+    """Return the rules that `leaking_answer` sets off, in the order of the rules."""
+    return ("stripe_key", "us_ssn", "credit_card")
 
 
 def sent_text(request: ServerRequest) -> str:
@@ -88,6 +69,6 @@ def plain_answer(request: ServerRequest) -> str:
 def _quote(text: str) -> str:
     """Return the line with a placeholder, where there is one; else the first with words."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = next((line for line in lines if "[" in line), lines[0])
-    start = max(0, line.find("[") - _QUOTE_LENGTH // 2)
+    line = next((line for line in lines if "[REDACTED" in line), lines[0])
+    start = max(0, line.find("[REDACTED") - _QUOTE_LENGTH // 2)
     return line[start : start + _QUOTE_LENGTH].strip()

@@ -33,7 +33,10 @@ def play_demo(prompt: PromptFile, console: Console) -> bool:
     style = "bold green" if held_count == len(claims) else "bold red"
     console.print(Text(f"{held_count} of {len(claims)} claims held, in {len(SCENES)} scenes.", style))
     console.print(
-        Text("Try it on a text of yours: make demo PROMPT=file. How it works: docs/index.md", "dim")
+        Text(
+            "Try it on a text of yours: tramapy demo FILE, or make demo PROMPT=FILE. How it works: docs/index.md",
+            "dim",
+        )
     )
     return held_count == len(claims)
 
@@ -47,7 +50,7 @@ def _opening(prompt: PromptFile) -> Panel:
         f"{printable(prompt.name)}, {size}{cut}.\n",
         "It goes through Tramapy and the OpenAI SDK, over HTTP, to a server in this process that answers from ",
         "a script and fails when it is told to. Time stands still but for waits, so the same prompt always ",
-        "shows the same. No card, social security number, mail address or token is shown.",
+        "shows the same. What the rules find is shown nowhere.",
     )
     return Panel(text, title="tramapy demo", title_align="left")
 

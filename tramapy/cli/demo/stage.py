@@ -10,8 +10,7 @@ from typing import Final, Unpack
 
 import openai
 
-from tramapy.cli.demo.answers import answer_rules
-from tramapy.cli.demo.masking import PromptMasking
+from tramapy.cli.demo.masking import PromptMasking, default_rules
 from tramapy.cli.demo.prompt_file import PromptFile
 from tramapy.cli.demo.timeline import Timeline
 from tramapy.client import Tramapy
@@ -81,7 +80,7 @@ def on_stage(
     defaults: PipelineSettings = {
         "default_provider": "primary",
         "interceptors": [PromptMasking()],
-        "dlp": answer_rules(),
+        "dlp": default_rules(),
         "event_observers": [timeline],
         "clock": clock,
         "random": random.Random(_SEED),  # noqa: S311  # jitter that is the same in every run

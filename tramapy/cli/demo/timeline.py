@@ -47,7 +47,7 @@ class Timeline(EngineEventObserver):
 
 
 def mark_placeholders(text: str) -> Text:
-    """Make `text` with everything in brackets highlighted."""
+    """Make `text` with everything that was put in by a rule highlighted."""
     marked = Text(text)
-    marked.highlight_regex(r"\[[A-Z-]+\]", "bold green")
+    marked.highlight_regex(r"\[REDACTED:[a-z0-9_]+\]", "bold green")
     return marked

@@ -50,10 +50,10 @@ def _claims(stage: Stage, response: ModelResponse) -> tuple[Claim, ...]:
         Claim("no secret of the model's is in the answer", not any(secret in got for secret in PLANTED)),
         Claim(
             f"every redaction has its evidence: rule and count, {len(redacted)} events",
-            rules == [*redaction_rule_ids(), "ssn"],
+            rules == [*redaction_rule_ids(), "us_ssn"],
         ),
         Claim(
             "the tool call is still JSON and still asks for the same tool",
-            response.tool_calls[0].arguments_json.startswith('{"ssn": "[SSN-REDACTED]"'),
+            response.tool_calls[0].arguments_json.startswith('{"ssn": "[REDACTED:us_ssn]"'),
         ),
     )

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tramapy.cli.demo.answers import plain_answer, sent_text
-from tramapy.cli.demo.masking import SensitiveSpan, find_sensitive, mask
+from tramapy.cli.demo.masking import SensitiveSpan, find_sensitive, mask, masked_between
 from tramapy.cli.demo.prompt_file import PromptFile
 from tramapy.cli.demo.scene import Claim, Scene
 from tramapy.cli.demo.show_text import printable
@@ -32,17 +32,15 @@ def play(prompt: PromptFile) -> Scene:
         request = stage.server.requests[0]
     spans = find_sensitive(prompt.text)
     return Scene(
-        title="A request interceptor masks the prompt before it leaves",
-        body=(_changes(prompt.text, spans), _record(request)),
+        title="A request interceptor masks the prompt by the default rules, before it leaves",
+        body=(_changes(prompt.text, spans), _record(request), _hint()),
         claims=_claims(prompt.text, spans, request),
     )
 
 
 def _changes(text: str, spans: tuple[SensitiveSpan, ...]) -> RenderableType:
     if not spans:
-        return Text(
-            "Nothing in this prompt looks like a card, a social security number, an address or a token."
-        )
+        return Text("The default rules find nothing in this prompt.")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("line", justify="right")
     table.add_column("was there", no_wrap=True)
@@ -50,24 +48,26 @@ def _changes(text: str, spans: tuple[SensitiveSpan, ...]) -> RenderableType:
     for span in spans[:_SHOWN_ROWS]:
         line_number = text.count("\n", 0, span.start) + 1
         table.add_row(
-            str(line_number), f"{span.kind}, {span.shape}", mark_placeholders(printable(_around(text, span)))
+            str(line_number),
+            f"{span.kind}, {span.shape}",
+            mark_placeholders(printable(_around(text, spans, span))),
         )
     if len(spans) > _SHOWN_ROWS:
         table.add_row("", "", f"and {len(spans) - _SHOWN_ROWS} more")
     return table
 
 
-def _around(text: str, span: SensitiveSpan) -> str:
+def _around(text: str, spans: tuple[SensitiveSpan, ...], span: SensitiveSpan) -> str:
     """Return the masked line around a span, shortened on both sides."""
     line_start = text.rfind("\n", 0, span.start) + 1
     line_end = text.find("\n", span.end)
-    left = mask(text[line_start : span.start])
-    right = mask(text[span.end : line_end if line_end >= 0 else len(text)])
-    return f"{_ending(left)}{span.placeholder}{_beginning(right)}"
+    left = masked_between(text, spans, line_start, span.start)
+    right = masked_between(text, spans, span.end, line_end if line_end >= 0 else len(text))
+    return f"{_ending(left)}{span.replacement}{_beginning(right)}"
 
 
 def _beginning(text: str) -> str:
-    """Return the first words of a text; a placeholder is one of them, so it is never cut."""
+    """Return the first words of a text; a replacement is one of them, so it is never cut."""
     return text if len(text) <= _CONTEXT else f"{text[:_CONTEXT].rpartition(' ')[0]} …"
 
 
@@ -83,6 +83,12 @@ def _record(request: ServerRequest) -> Text:
     )
 
 
+def _hint() -> Text:
+    return Text(
+        "request_dlp=RuleBasedDlpInterceptor.with_default_rules() does so without an interceptor", "dim"
+    )
+
+
 def _claims(text: str, spans: tuple[SensitiveSpan, ...], request: ServerRequest) -> tuple[Claim, ...]:
     sent, record = sent_text(request), json.dumps(dict(request.body), ensure_ascii=False)
     if not spans:
@@ -92,8 +98,8 @@ def _claims(text: str, spans: tuple[SensitiveSpan, ...], request: ServerRequest)
     gone = (
         f"none of the {count} original values is anywhere" if count > 1 else "the original value is nowhere"
     )
-    placeholders = Counter(span.placeholder for span in spans)
-    counted = ", ".join(f"{count} of {placeholder}" for placeholder, count in sorted(placeholders.items()))
+    replacements = Counter(span.replacement for span in spans)
+    counted = ", ".join(f"{count} of {replacement}" for replacement, count in sorted(replacements.items()))
     return (
         Claim(
             f"{gone} in the server's record",
@@ -101,6 +107,6 @@ def _claims(text: str, spans: tuple[SensitiveSpan, ...], request: ServerRequest)
         ),
         Claim(
             f"it received {counted} instead, and every other character as it was",
-            sent == mask(text) and all(sent.count(name) >= count for name, count in placeholders.items()),
+            sent == mask(text) and all(sent.count(name) >= count for name, count in replacements.items()),
         ),
     )

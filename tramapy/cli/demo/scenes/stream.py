@@ -7,7 +7,8 @@ from typing import Final
 
 from rich.table import Table
 
-from tramapy.cli.demo.answers import PLANTED, answer_rules, streamed_answer
+from tramapy.cli.demo.answers import PLANTED, streamed_answer
+from tramapy.cli.demo.masking import default_rules
 from tramapy.cli.demo.prompt_file import PromptFile
 from tramapy.cli.demo.scene import Claim, Scene
 from tramapy.cli.demo.show_text import dotted
@@ -26,7 +27,7 @@ _PIECE_LENGTH: Final = 9
 
 def play(prompt: PromptFile) -> Scene:
     """Stream an answer, then ask for the same one as a whole."""
-    watched = _WatchedDlp(answer_rules())
+    watched = _WatchedDlp(default_rules())
     answers = [streamed_answer(), streamed_answer()]
     with on_stage(prompt, answers, split=split_every(_PIECE_LENGTH), dlp=watched) as stage:
         with stage.tramapy.stream(stage.messages, model=MODEL, correlation_id="demo-c") as chunks:
