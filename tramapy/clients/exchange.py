@@ -520,13 +520,8 @@ def _outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | N
 def _own_request(
     library: HttpLibrary, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
 ) -> HttpRequest:
-    content: bytes | None = None
-    if body is not None:
-        content = json_bytes(body)
-        own = call.request.content
-        if content == own or not (body or own):
-            # the very bytes that were inspected: a name that stood in them twice would show
-            content = None
+    # nobody changed what was read, and the bytes that came say nothing else
+    content = None if body is None or body is call.exact_body else json_bytes(body)
     return request_with(library, call.request, content, timeout_s)
 
 

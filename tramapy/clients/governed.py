@@ -18,6 +18,7 @@ from tramapy.cancellation import is_cancellation
 from tramapy.clients.call_options import current_options
 from tramapy.clients.client_errors import VendorErrors, vendor_error
 from tramapy.clients.codec import WireAnswer, json_bytes
+from tramapy.clients.exact_body import exact_object
 from tramapy.clients.http_call import HttpCall, PassedAnswer
 from tramapy.clients.http_messages import (
     Head,
@@ -91,7 +92,9 @@ class _BaseGovernor:
         self._may_retry = False
         self._has_warned = False
 
-    def _begin(self, request: HttpRequest, options: Mapping[str, object]) -> tuple[HttpCall, Operation, bool]:
+    def _begin(
+        self, request: HttpRequest, content: bytes, options: Mapping[str, object]
+    ) -> tuple[HttpCall, Operation, bool]:
         """Read a request whose body is there, and make the operation of it.
 
         Raises:
@@ -99,7 +102,8 @@ class _BaseGovernor:
         """
         settings = self.settings
         surface = self._surface_of(request)
-        body = _body_of(request)
+        exact_body = exact_object(content) if content else {}
+        body = _body_of(content) if exact_body is None else exact_body
         is_stream = body is not None and (
             body.get("stream") is True
             or (bool(request.url.query) and request.url.params.get("stream") == "true")
@@ -118,6 +122,7 @@ class _BaseGovernor:
             surface,
             wire,
             options=options,
+            exact_body=exact_body,
             unscanned=unscanned,
             is_strict=settings.is_strict,
             is_allowed=surface.name in settings.allow,
@@ -235,8 +240,7 @@ class Governor(_BaseGovernor):
         started_s = time.perf_counter()
         call: HttpCall | None = None
         try:
-            request.read()
-            call, operation, is_stream = self._begin(request, options)
+            call, operation, is_stream = self._begin(request, request.read(), options)
             call.is_read_at_once = is_read_at_once
             if is_stream:
                 return self._stream(call, operation, started_s)
@@ -277,8 +281,7 @@ class AsyncGovernor(_BaseGovernor):
         started_s = time.perf_counter()
         call: HttpCall | None = None
         try:
-            await request.aread()
-            call, operation, is_stream = self._begin(request, options)
+            call, operation, is_stream = self._begin(request, await request.aread(), options)
             call.is_read_at_once = is_read_at_once
             if is_stream:
                 return await self._stream(call, operation, started_s)
@@ -503,11 +506,8 @@ def _refuse_closed(client: Any, source: Any) -> None:
         raise RuntimeError("Cannot send a request, as the client has been closed.")
 
 
-def _body_of(request: HttpRequest) -> Mapping[str, object] | None:
-    """Return the JSON object that a request's body is; empty for no body, None for any other."""
-    content: bytes = request.content
-    if not content:
-        return {}
+def _body_of(content: bytes) -> Mapping[str, object] | None:
+    """Return the JSON object that a request's body is; None for any other."""
     parsed: object = None
     try:
         parsed = parse(content)

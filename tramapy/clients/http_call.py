@@ -44,6 +44,7 @@ class HttpCall(NativeRequest):
         surface: Which call it is.
         wire: Its body, read; None for one that cannot be read, and passes as it is.
         options: What the client gave `send` beside the request.
+        exact_body: The body as the object that was read, where its bytes say nothing else; else None.
         unscanned: Why it cannot be inspected, beside what its body says.
         is_strict: Whether what cannot be inspected must not pass.
         is_allowed: Whether it was allowed by name, so that what cannot be inspected passes.
@@ -56,6 +57,7 @@ class HttpCall(NativeRequest):
         wire: WireRequest | None,
         *,
         options: Mapping[str, object],
+        exact_body: Mapping[str, object] | None = None,
         unscanned: tuple[str, ...] = (),
         is_strict: bool = False,
         is_allowed: bool = False,
@@ -64,6 +66,7 @@ class HttpCall(NativeRequest):
         self.surface: Surface = surface
         self.wire: WireRequest | None = wire
         self.options: Mapping[str, object] = options
+        self.exact_body: Mapping[str, object] | None = exact_body
         self.messages: tuple[Message, ...] = () if wire is None else wire.messages
         self.unscanned: tuple[str, ...] = unscanned if wire is None else (*unscanned, *wire.unscanned)
         self.is_strict: bool = is_strict

@@ -1,0 +1,44 @@
+"""Bodies of requests whose bytes say nothing but the object that is read from them: these go out as they came."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+__all__ = ["exact_object"]
+
+
+def exact_object(data: bytes) -> dict[str, object] | None:
+    """Return the JSON object that a body is; None where its bytes may say more than that, or are no object.
+
+    A name that stands twice in an object has two values, of which a reader sees the last alone, and a number may have
+    more digits than a float holds.
+    """
+    try:
+        text = data.decode()
+        value, end = _decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if end == len(text) and type(value) is dict else None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object each of whose names stood there once."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError
+    return value
+
+
+def _exact_float(text: str) -> float:
+    """Return a number that is written as Python writes it."""
+    value = float(text)
+    if repr(value) != text:
+        raise ValueError
+    return value
+
+
+_decode: Final[Callable[[str], tuple[Any, int]]] = json.JSONDecoder(
+    object_pairs_hook=_once, parse_float=_exact_float
+).raw_decode
