@@ -13,9 +13,7 @@ import pytest
 
 from tests.clients.test_usual import COMPLETION, MESSAGE
 from tramapy import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, wrap
-from tramapy.clients.http_call import Untouched
 from tramapy.clients.http_messages import is_answer_to
-from tramapy.clients.other_answer import OtherAnswer
 from tramapy.clients.usual_answer import UsualAnswer
 from tramapy.messages import ModelResponse
 
@@ -120,8 +118,3 @@ def test_only_a_plain_response_takes_its_content() -> None:
     assert is_answer_to(library, httpx2.Response(200, request=request), request)
     assert not is_answer_to(library, httpx2.Response(200), request)
     assert not is_answer_to(library, Own(200, request=request), request)
-
-
-def test_untouched_answer_shows_no_text() -> None:
-    answer = OtherAnswer(b"secret", "text/plain")
-    assert repr(Untouched(answer, httpx2.Response(200), b"secret")) == "Untouched(<6 bytes>)"

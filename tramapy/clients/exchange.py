@@ -16,12 +16,14 @@ from tramapy.bounded import (
     read_error_preview,
 )
 from tramapy.clients.codec import StreamDecoder, WireAnswer, json_bytes
-from tramapy.clients.http_call import JSON_TYPE, HttpCall, PassedAnswer, Untouched, is_empty
+from tramapy.clients.http_call import JSON_TYPE, HttpCall, PassedAnswer, is_empty
 from tramapy.clients.http_messages import (
+    BodyKind,
     Head,
     HttpRequest,
     HttpResponse,
     aframe_stream,
+    body_kind,
     frame_stream,
     is_answer_to,
     request_with,
@@ -38,12 +40,18 @@ from tramapy.clients.other_answer import (
 )
 from tramapy.clients.peeked import AsyncPeekedBody, Peek, PeekedBody
 from tramapy.clients.stream_usage import asking_usage
-from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError, NativeSent
+from tramapy.engine.native import NativeEnd, NativeEvent, NativeRejectionError
 from tramapy.engine.routing import BoundProvider
 from tramapy.errors import ConfigurationError, ProviderError, ProviderFailureCode
 from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.messages import ModelRequest
-from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of, body_of
+from tramapy.wire.http_library import (
+    REJECTION_LIMIT_BYTES,
+    HttpLibrary,
+    abody_of,
+    body_of,
+    headers_beside_body,
+)
 from tramapy.wire.json_values import invalid_answer, mapping_of, parse
 from tramapy.wire.rejection import Rejection, rejection_error, rejection_in, rejection_under
 from tramapy.wire.sse import SseDecoder
@@ -103,7 +111,10 @@ class SourceSender:
         self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
     ) -> HttpResponse:
         """Send the request."""
-        return self._send(_own_request(self._library, call, body, timeout_s), **call.options)
+        request = call.request
+        if timeout_s is not None or not (body is None or body is call.exact_body):
+            request = _own_request(self._library, call, body, timeout_s)
+        return self._send(request, **call.options)
 
 
 class AsyncSourceSender:
@@ -117,7 +128,10 @@ class AsyncSourceSender:
         self, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
     ) -> HttpResponse:
         """Send the request."""
-        return await self._send(_own_request(self._library, call, body, timeout_s), **call.options)
+        request = call.request
+        if timeout_s is not None or not (body is None or body is call.exact_body):
+            request = _own_request(self._library, call, body, timeout_s)
+        return await self._send(request, **call.options)
 
 
 class _BaseExchange:
@@ -144,16 +158,17 @@ class _BaseExchange:
         failure = transport_failure(self._library, error, code)
         return error if failure is None or isinstance(error, ProviderError) else failure
 
-    def _rejection(self, head: Head, headers: Mapping[str, str], text: str) -> NativeRejectionError:
+    def _rejection(self, response: HttpResponse, text: str) -> NativeRejectionError:
         """Return the error for a bad status."""
-        return self._native(rejection_under(head.status, _parsed(text), headers), text, head)
+        rejection = rejection_under(response.status_code, _parsed(text), response.headers)
+        return self._native(rejection, text, response)
 
-    def _native(self, rejection: Rejection, text: str, head: Head) -> NativeRejectionError:
+    def _native(self, rejection: Rejection, text: str, response: HttpResponse) -> NativeRejectionError:
         error = rejection_error(f"HTTP {rejection.status}", rejection, self._now_epoch_s())
         return NativeRejectionError(
             str(error),
             body=text,
-            headers=head.headers,
+            headers=headers_beside_body(response),
             retryable=error.retryable,
             status_code=error.status_code,
             retry_after_s=error.retry_after_s,
@@ -161,46 +176,41 @@ class _BaseExchange:
             counts_on_breaker=error.counts_on_breaker,
         )
 
-    def _answer(self, call: HttpCall, response: HttpResponse, head: Head, data: bytes) -> WireAnswer:
+    def _answer(self, call: HttpCall, response: HttpResponse, kind: BodyKind, data: bytes) -> WireAnswer:
         """Read a whole answer."""
-        codec = call.surface.codec
-        if _is_known(call) or is_json(head.content_type):
+        content_type = kind.content_type
+        if call.is_known or is_json(content_type):
             call.answer_type = JSON_TYPE
-            answer = codec.answer(_json(data))
+            answer = call.surface.codec.answer(_json(data))
         else:
-            value = _structure(data)
-            lines = _lines(data) if value is None else None
-            # JSON is written anew, in UTF-8 whatever it came in
-            has_own_charset = value is None and lines is None
-            call.answer_type = head.content_type if has_own_charset else head.content_type.partition(";")[0]
-            if lines is not None:
-                answer = LinesAnswer(codec.answer(lines))
-            else:
-                answer = OtherAnswer(data, head.content_type) if value is None else codec.answer(value)
+            answer = _other_answer(call, content_type, data)
         if call.is_strict:
             answer.is_strict = True
         usual = answer.usual
         if (
             usual is not None
             and call.is_read_at_once
-            and head.content_type == JSON_TYPE
-            and not head.is_encoded
+            and content_type == JSON_TYPE
+            and not kind.is_encoded
             and is_answer_to(self._library, response, call.request)
             and usual.is_all_of(data)
         ):
-            call.untouched = Untouched(answer, response, data)
+            call.untouched, call.content = answer, data
         return answer
 
-    def _passing(self, call: HttpCall, head: Head, body: object) -> HttpResponse:
-        kind = head.content_type.encode()
+    def _passing(
+        self, call: HttpCall, response: HttpResponse, content_type: str, body: object
+    ) -> HttpResponse:
+        """Return a response with a body that goes on as it comes."""
+        head, kind = Head.of(response), content_type.encode()
         return streamed_response(self._library, head, body, call.request, content_type=kind)
 
-    def _no_stream(self, head: Head, data: bytes) -> NoReturn:
+    def _no_stream(self, response: HttpResponse, data: bytes) -> NoReturn:
         """Raise what a plain body means where a stream was asked for."""
         text = data.decode("utf-8", "replace")
         rejection = rejection_in(_parsed(text))
         if rejection is not None:
-            raise self._native(rejection, text, head)
+            raise self._native(rejection, text, response)
         raise invalid_answer("is no stream, where one was asked for")
 
 
@@ -245,31 +255,36 @@ class Exchange(_BaseExchange):
             ProviderError: It failed otherwise.
         """
         call, body = _outgoing(request)
-        timer = self._timer(request)
-        response = self._open(call, body, request.timeout_s)
-        head = call.head = Head.of(response)
-        if head.is_success and _passes(call, response, head):
-            return _passed(call, response)
-        if head.is_success and _may_be_text(call, head):
-            return self._peeked(call, response, head)
+        timer = None if request.timeout_s is None else self._timer(request)
+        response = call.response = self._open(call, body, request.timeout_s)
+        kind = body_kind(response)
+        is_success = 200 <= response.status_code <= 299
+        if is_success and not call.is_known:
+            if _passes(call, response, kind.content_type):
+                return _passed(call, response)
+            if is_unknown(kind.content_type):
+                return self._peeked(call, response, kind)
         try:
-            if not head.is_success:
-                self._refuse(response, head)
-            _require_whole(call, head)
-            chunks = timer.watch(body_of(response, is_encoded=head.is_encoded))
+            if not is_success:
+                self._refuse(response)
+            _require_whole(call, kind.content_type)
+            chunks = body_of(response, is_encoded=kind.is_encoded)
+            if timer is not None:
+                chunks = timer.watch(chunks)
             data = read_bounded_bytes(chunks, self._limit_bytes, source_name=_ANSWER)
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
-            return self._answer(call, response, head, data)
+            return self._answer(call, response, kind, data)
         finally:
-            response.close()
+            if not response.is_closed:
+                response.close()
         raise failure from None
 
-    def _peeked(self, call: HttpCall, response: HttpResponse, head: Head) -> WireAnswer:
+    def _peeked(self, call: HttpCall, response: HttpResponse, kind: BodyKind) -> WireAnswer:
         """Read an answer that is a text of no known type; any other passes."""
         peek = Peek(self._limit_bytes)
-        chunks = body_of(response, is_encoded=head.is_encoded)
+        chunks = body_of(response, is_encoded=kind.is_encoded)
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(response.close)
@@ -277,11 +292,11 @@ class Exchange(_BaseExchange):
                     if not peek.goes_on(chunk):
                         stack.pop_all()
                         body = frame_stream(self._library, PeekedBody)(peek, chunks, response)
-                        return _passed(call, self._passing(call, head, body))
+                        return _passed(call, self._passing(call, response, kind.content_type, body))
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
-            return self._answer(call, response, head, peek.content)
+            return self._answer(call, response, kind, peek.content)
         raise failure from None
 
     def stream(self, request: ModelRequest) -> Generator[NativeEvent, None, None]:
@@ -294,14 +309,14 @@ class Exchange(_BaseExchange):
         call, body = _outgoing(request)
         timer = self._timer(request)
         reader = _EventReader(call, self._limit_bytes)
-        response = self._open(call, body, request.timeout_s)
+        response = call.response = self._open(call, body, request.timeout_s)
         try:
-            head = call.head = Head.of(response)
-            if not head.is_success:
-                self._refuse(response, head)
-            body_chunks = body_of(response, is_encoded=head.is_encoded)
-            if not _may_be_event_stream(head):
-                self._no_stream(head, read_bounded_bytes(body_chunks, self._limit_bytes))
+            if not 200 <= response.status_code <= 299:
+                self._refuse(response)
+            kind = body_kind(response)
+            body_chunks = body_of(response, is_encoded=kind.is_encoded)
+            if not _may_be_event_stream(kind.content_type):
+                self._no_stream(response, read_bounded_bytes(body_chunks, self._limit_bytes))
             with contextlib.closing(timer.watch(body_chunks)) as chunks:
                 for chunk in chunks:
                     for event in reader.feed(chunk):
@@ -327,12 +342,12 @@ class Exchange(_BaseExchange):
             failure = self._failure(error, _CONNECTION_FAILED)
         raise failure from None
 
-    def _refuse(self, response: HttpResponse, head: Head) -> NoReturn:
+    def _refuse(self, response: HttpResponse) -> NoReturn:
         try:
             text = read_error_preview(response, REJECTION_LIMIT_BYTES)
         except self._library.RequestError:
             text = ""  # the status stands even where the rest is lost
-        raise self._rejection(head, response.headers, text)
+        raise self._rejection(response, text)
 
 
 class AsyncExchange(_BaseExchange):
@@ -363,31 +378,36 @@ class AsyncExchange(_BaseExchange):
     async def answer(self, request: ModelRequest) -> WireAnswer:
         """Do what `Exchange.answer` does."""
         call, body = _outgoing(request)
-        timer = self._timer(request)
-        response = await self._open(call, body, request.timeout_s)
-        head = call.head = Head.of(response)
-        if head.is_success and _passes(call, response, head):
-            return _passed(call, response)
-        if head.is_success and _may_be_text(call, head):
-            return await self._peeked(call, response, head)
+        timer = None if request.timeout_s is None else self._timer(request)
+        response = call.response = await self._open(call, body, request.timeout_s)
+        kind = body_kind(response)
+        is_success = 200 <= response.status_code <= 299
+        if is_success and not call.is_known:
+            if _passes(call, response, kind.content_type):
+                return _passed(call, response)
+            if is_unknown(kind.content_type):
+                return await self._peeked(call, response, kind)
         try:
-            if not head.is_success:
-                await self._refuse(response, head)
-            _require_whole(call, head)
-            chunks = timer.awatch(abody_of(response, is_encoded=head.is_encoded))
+            if not is_success:
+                await self._refuse(response)
+            _require_whole(call, kind.content_type)
+            chunks = abody_of(response, is_encoded=kind.is_encoded)
+            if timer is not None:
+                chunks = timer.awatch(chunks)
             data = await aread_bounded_bytes(chunks, self._limit_bytes, source_name=_ANSWER)
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
-            return self._answer(call, response, head, data)
+            return self._answer(call, response, kind, data)
         finally:
-            await response.aclose()
+            if not response.is_closed:
+                await response.aclose()
         raise failure from None
 
-    async def _peeked(self, call: HttpCall, response: HttpResponse, head: Head) -> WireAnswer:
+    async def _peeked(self, call: HttpCall, response: HttpResponse, kind: BodyKind) -> WireAnswer:
         """Do what `Exchange._peeked` does."""
         peek = Peek(self._limit_bytes)
-        chunks = abody_of(response, is_encoded=head.is_encoded)
+        chunks = abody_of(response, is_encoded=kind.is_encoded)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 stack.push_async_callback(response.aclose)
@@ -395,11 +415,11 @@ class AsyncExchange(_BaseExchange):
                     if not peek.goes_on(chunk):
                         stack.pop_all()
                         body = aframe_stream(self._library, AsyncPeekedBody)(peek, chunks, response)
-                        return _passed(call, self._passing(call, head, body))
+                        return _passed(call, self._passing(call, response, kind.content_type, body))
         except Exception as error:
             failure = self._failure(error, _TRANSPORT_FAILED)
         else:
-            return self._answer(call, response, head, peek.content)
+            return self._answer(call, response, kind, peek.content)
         raise failure from None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[NativeEvent, None]:
@@ -407,14 +427,14 @@ class AsyncExchange(_BaseExchange):
         call, body = _outgoing(request)
         timer = self._timer(request)
         reader = _EventReader(call, self._limit_bytes)
-        response = await self._open(call, body, request.timeout_s)
+        response = call.response = await self._open(call, body, request.timeout_s)
         try:
-            head = call.head = Head.of(response)
-            if not head.is_success:
-                await self._refuse(response, head)
-            body_chunks = abody_of(response, is_encoded=head.is_encoded)
-            if not _may_be_event_stream(head):
-                self._no_stream(head, await aread_bounded_bytes(body_chunks, self._limit_bytes))
+            if not 200 <= response.status_code <= 299:
+                await self._refuse(response)
+            kind = body_kind(response)
+            body_chunks = abody_of(response, is_encoded=kind.is_encoded)
+            if not _may_be_event_stream(kind.content_type):
+                self._no_stream(response, await aread_bounded_bytes(body_chunks, self._limit_bytes))
             async with contextlib.aclosing(timer.awatch(body_chunks)) as chunks:
                 async for chunk in chunks:
                     for event in reader.feed(chunk):
@@ -443,12 +463,12 @@ class AsyncExchange(_BaseExchange):
             failure = self._failure(error, _CONNECTION_FAILED)
         raise failure from None
 
-    async def _refuse(self, response: HttpResponse, head: Head) -> NoReturn:
+    async def _refuse(self, response: HttpResponse) -> NoReturn:
         try:
             text = await aread_error_preview(abody_of(response), REJECTION_LIMIT_BYTES)
         except self._library.RequestError:
             text = ""
-        raise self._rejection(head, response.headers, text)
+        raise self._rejection(response, text)
 
     async def _drain(self, chunks: AsyncGenerator[bytes, None]) -> None:
         """Read the end of the body, for a connection serves again only after that; not for long."""
@@ -507,8 +527,8 @@ class _EventReader:
 
 
 def _outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | None]:
-    sent = cast("NativeSent", request.native)
-    call = cast("HttpCall", sent.request)
+    sent: Any = request.native
+    call: HttpCall = sent.request
     wire = call.wire
     if wire is None:
         return call, None
@@ -520,32 +540,22 @@ def _outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | N
 def _own_request(
     library: HttpLibrary, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
 ) -> HttpRequest:
+    """Return the request to send, where it is not the very one that came."""
     # nobody changed what was read, and the bytes that came say nothing else
     content = None if body is None or body is call.exact_body else json_bytes(body)
     return request_with(library, call.request, content, timeout_s)
 
 
-def _is_known(call: HttpCall) -> bool:
-    """Tell whether an answer is read by a format of its own, whatever type it has."""
-    return call.wire is not None and call.surface.is_known
-
-
-def _passes(call: HttpCall, response: HttpResponse, head: Head) -> bool:
-    """Tell whether an answer goes to the client unread: there is none, or it is neither JSON nor text."""
-    kind = head.content_type
-    if _is_known(call):
-        return False
+def _passes(call: HttpCall, response: HttpResponse, content_type: str) -> bool:
+    """Tell whether an answer of no known format goes on unread: there is none, or it is neither JSON nor text."""
     if is_empty(response, call.request.method):
         return True
-    if is_json(kind):
+    if is_json(content_type):
         return False
     # without a body, a client asks for a stream by its path alone
-    return call.is_allowed or (not call.request.content if is_event_stream(kind) else not is_text(kind))
-
-
-def _may_be_text(call: HttpCall, head: Head) -> bool:
-    """Tell whether an answer's type says nothing about it: files have that type."""
-    return not _is_known(call) and is_unknown(head.content_type)
+    return call.is_allowed or (
+        not call.request.content if is_event_stream(content_type) else not is_text(content_type)
+    )
 
 
 def _passed(call: HttpCall, response: HttpResponse) -> PassedAnswer:
@@ -553,16 +563,16 @@ def _passed(call: HttpCall, response: HttpResponse) -> PassedAnswer:
     return PassedAnswer(response, call.request.method, is_strict=call.is_strict)
 
 
-def _require_whole(call: HttpCall, head: Head) -> None:
+def _require_whole(call: HttpCall, content_type: str) -> None:
     """Refuse a stream that nobody asked for.
 
     Raises:
         ProviderError: The call has a format, and it is another.
         ConfigurationError: The stream's format is not known.
     """
-    if not is_event_stream(head.content_type):
+    if not is_event_stream(content_type):
         return
-    if _is_known(call):
+    if call.is_known:
         raise invalid_answer("is a stream, where none was asked for")
     name = call.surface.name
     raise ConfigurationError(
@@ -571,10 +581,23 @@ def _require_whole(call: HttpCall, head: Head) -> None:
     )
 
 
-def _may_be_event_stream(head: Head) -> bool:
+def _may_be_event_stream(content_type: str) -> bool:
     """Tell whether what was asked for as a stream may be one: servers and mocks leave its type out, or say text."""
-    kind = head.content_type.lower()
+    kind = content_type.lower()
     return not kind or kind.startswith((EVENT_STREAM, "text/plain"))
+
+
+def _other_answer(call: HttpCall, content_type: str, data: bytes) -> WireAnswer:
+    """Read an answer of no known format whose type is not JSON's."""
+    codec = call.surface.codec
+    value = _structure(data)
+    lines = _lines(data) if value is None else None
+    # JSON is written anew, in UTF-8 whatever it came in
+    has_own_charset = value is None and lines is None
+    call.answer_type = content_type if has_own_charset else content_type.partition(";")[0]
+    if lines is not None:
+        return LinesAnswer(codec.answer(lines))
+    return OtherAnswer(data, content_type) if value is None else codec.answer(value)
 
 
 def _json(data: bytes) -> object:

@@ -53,7 +53,7 @@ _RETRY_HEADER: Final = "x-stainless-retry-count"
 # the types of events that an SDK knows as errors
 _ERROR_EVENTS: Final = ("error", "response.failed")
 
-_NO_HEAD: Final = Head(status=200, headers=[], content_type="", is_encoded=False, extensions={}, history=[])
+_NO_HEAD: Final = Head(status=200, headers=[], extensions={}, history=[])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -175,12 +175,11 @@ class _BaseGovernor:
 
     def _whole(self, call: HttpCall, answer: object, started_s: float) -> HttpResponse:
         """Return a whole answer as a response."""
+        if call.untouched is answer:
+            return with_content(call.response, call.content)
         wire = cast("WireAnswer", answer)
         if isinstance(wire, PassedAnswer):
             return wire.response
-        untouched = call.untouched
-        if untouched is not None and untouched.answer is wire:
-            return with_content(untouched.response, untouched.content)
         return whole_response(
             self.settings.library,
             cast("Head", call.head),

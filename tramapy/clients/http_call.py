@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from tramapy.clients.codec import WireAnswer, WireRequest
 from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse
@@ -12,32 +12,15 @@ from tramapy.engine.native import NativeRequest
 from tramapy.hooks.catalogue import NO_MODEL
 from tramapy.messages import Message, ModelResponse
 
-__all__ = ["JSON_TYPE", "HttpCall", "PassedAnswer", "Untouched", "is_empty"]
+__all__ = ["JSON_TYPE", "HttpCall", "PassedAnswer", "is_empty"]
 
 JSON_TYPE: Final = "application/json"
 
 _NO_CONTENT: Final = 204
 
 
-class Untouched(NamedTuple):
-    """An answer as it came.
-
-    Args:
-        answer: As it was read.
-        response: As it came, and its body was taken.
-        content: Its body.
-    """
-
-    answer: WireAnswer
-    response: HttpResponse
-    content: bytes
-
-    def __repr__(self) -> str:
-        return f"Untouched(<{len(self.content)} bytes>)"
-
-
 class HttpCall(NativeRequest):
-    """A request as it came, read by its surface's codec.
+    """A request as it came, read by its surface's codec, and what is known of its answer.
 
     Args:
         request: As the client wanted to send it.
@@ -49,6 +32,26 @@ class HttpCall(NativeRequest):
         is_strict: Whether what cannot be inspected must not pass.
         is_allowed: Whether it was allowed by name, so that what cannot be inspected passes.
     """
+
+    answer_type: str = JSON_TYPE
+    """The content type of what the client gets."""
+
+    response: HttpResponse | None = None
+    """The last response as it came; its body was taken, or goes to the client as it comes."""
+
+    passed: HttpResponse | None = None
+
+    is_read_at_once: bool = False
+    """Whether the client reads the whole answer before anybody else sees it."""
+
+    untouched: WireAnswer | None = None
+    """The last answer, where nobody could read more into it than was inspected."""
+
+    content: bytes = b""
+    """The body of what is untouched."""
+
+    adds_usage: bool = False
+    """Whether a budget counts the tokens of its stream, for which the client did not ask."""
 
     def __init__(
         self,
@@ -71,21 +74,18 @@ class HttpCall(NativeRequest):
         self.unscanned: tuple[str, ...] = unscanned if wire is None else (*unscanned, *wire.unscanned)
         self.is_strict: bool = is_strict
         self.is_allowed: bool = is_allowed
-        self.answer_type: str = JSON_TYPE
-        """The content type of what the client gets."""
-        self.head: Head | None = None
-        self.passed: HttpResponse | None = None
-        self.is_read_at_once: bool = False
-        """Whether the client reads the whole answer before anybody else sees it."""
-        self.untouched: Untouched | None = None
-        """The last answer, where nobody could read more into it than was inspected."""
-        self.adds_usage: bool = False
-        """Whether a budget counts the tokens of its stream, for which the client did not ask."""
+        self.is_known: bool = wire is not None and surface.is_known
+        """Whether an answer is read by a format of its own, whatever type it has."""
 
     @property
     def rest(self) -> str:
         """All text of the body that no message shows."""
         return "" if self.wire is None else self.wire.rest
+
+    @property
+    def head(self) -> Head | None:
+        """The head of the last response."""
+        return None if self.response is None else Head.of(self.response)
 
     @property
     def model(self) -> str:

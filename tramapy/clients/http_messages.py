@@ -7,13 +7,15 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tramapy.clients.remembered import remembered
-from tramapy.wire.http_library import BODY_HEADERS, HttpLibrary
+from tramapy.wire.http_library import HttpLibrary, headers_beside_body
 
 __all__ = [
+    "BodyKind",
     "Head",
     "HttpRequest",
     "HttpResponse",
     "aframe_stream",
+    "body_kind",
     "frame_stream",
     "is_answer_to",
     "request_with",
@@ -36,53 +38,56 @@ _TIMEOUTS: Final = ("connect", "read", "write", "pool")
 _EXTENSIONS: Final = ("http_version", "reason_phrase")
 
 
+class BodyKind(NamedTuple):
+    """What the head of a response says of its body.
+
+    Args:
+        content_type: Its type, as it was said.
+        is_encoded: Whether it may be compressed.
+    """
+
+    content_type: str
+    is_encoded: bool
+
+
+def body_kind(response: HttpResponse) -> BodyKind:
+    """Read what a response's head says of its body."""
+    content_type, is_encoded = b"", False
+    # one walk, for the library walks over all of them for each that is asked for
+    for name, value in response.headers.raw:
+        small = name.lower()
+        if small == b"content-type":
+            content_type = content_type or value
+        elif small == b"content-encoding":
+            is_encoded = True
+    return BodyKind(content_type.decode("latin-1"), is_encoded)
+
+
 class Head(NamedTuple):
     """What is kept of a provider's response beside its body.
 
     Args:
         status: The HTTP status.
         headers: Without those about the body.
-        content_type: The body's type, as it was said.
-        is_encoded: Whether the body may be compressed.
         extensions: The protocol's version and the reason phrase.
         history: The redirects before it.
     """
 
     status: int
     headers: list[tuple[bytes, bytes]]
-    content_type: str
-    is_encoded: bool
     extensions: Mapping[str, Any]
     history: list[HttpResponse]
 
     def __repr__(self) -> str:
         return f"Head({self.status})"
 
-    @property
-    def is_success(self) -> bool:
-        """Whether the status is 2xx."""
-        return 200 <= self.status <= 299
-
     @classmethod
     def of(cls, response: HttpResponse) -> Head:
         """Read a response's head."""
         extensions = response.extensions
-        headers: list[tuple[bytes, bytes]] = []
-        content_type, is_encoded = b"", False
-        # one walk, for the library walks over all of them for each that is asked for
-        for item in response.headers.raw:
-            name = item[0].lower()
-            if name not in BODY_HEADERS:
-                headers.append(item)
-            elif name == b"content-type":
-                content_type = content_type or item[1]
-            elif name == b"content-encoding":
-                is_encoded = True
         return cls(
             status=response.status_code,
-            headers=headers,
-            content_type=content_type.decode("latin-1"),
-            is_encoded=is_encoded,
+            headers=headers_beside_body(response),
             extensions={name: extensions[name] for name in _EXTENSIONS if name in extensions},
             history=response.history,
         )
