@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import httpx2
+import openai
 import pytest
 
 from tests.clients.simple_codec import NoStreams, SimpleCodec
+from tramapy import wrap
 from tramapy.clients.surfaces import Surfaces
 from tramapy.clients.vendors import surfaces_of
 from tramapy.errors import ConfigurationError
@@ -84,3 +89,23 @@ def test_an_unknown_call_is_plain_json_without_streams() -> None:
 def test_another_vendor_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="'openai' or 'anthropic'"):
         surfaces_of("nobody")
+
+
+def test_addresses_are_remembered_within_bounds() -> None:
+    sent: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request.url.path)
+        return httpx2.Response(200, json={"data": []})
+
+    http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
+    client: Any = wrap(openai.OpenAI(api_key="none", http_client=http_client))
+    governor = client._client.tramapy_governor
+    for number in range(260):
+        client.get(f"/things/{number}", cast_to=object)
+    client.get("/things?after=secret", cast_to=object)
+    client.get("/things?api-version=2024-02-01", cast_to=object)
+    assert len(sent) == 262
+    assert 0 < len(governor._targets) <= 256
+    assert any(b"api-version" in address[3] for address in governor._targets)
+    assert not any(b"after" in address[3] for address in governor._targets)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, cast
 
 from tramapy.cancellation import is_cancellation
 from tramapy.clients.call_options import current_options
@@ -53,6 +55,13 @@ _RETRY_HEADER: Final = "x-stainless-retry-count"
 # the types of events that an SDK knows as errors
 _ERROR_EVENTS: Final = ("error", "response.failed")
 
+# an address whose call is remembered: without what a client asks for, or Azure's version alone
+_is_remembered: Final = re.compile(rb"[^?]{1,256}(?:\?api-version=[\w.-]{1,32})?\Z").match
+
+_REMEMBERED_TARGETS: Final = 256
+
+_NO_OPTIONS: Final[Mapping[str, object]] = MappingProxyType({})
+
 _NO_HEAD: Final = Head(status=200, headers=[], extensions={}, history=[])
 
 
@@ -81,6 +90,20 @@ class GovernorSettings:
     is_strict: bool
 
 
+class _Target(NamedTuple):
+    """What an address asks for.
+
+    Args:
+        surface: The call.
+        is_allowed: Whether it was allowed by name.
+        is_stream: Whether it asks for a stream by itself, without a body that says so.
+    """
+
+    surface: Surface
+    is_allowed: bool
+    is_stream: bool
+
+
 class _BaseGovernor:
     """What both forms share: what a request is, and what the client gets in the end."""
 
@@ -89,6 +112,7 @@ class _BaseGovernor:
         base_url = settings.base_url
         self._origin = None if base_url is None else _origin(base_url)
         self._base_path: str = "" if base_url is None else base_url.path
+        self._targets: dict[tuple[str, str, bytes, bytes], _Target] = {}
         self._may_retry = False
         self._has_warned = False
 
@@ -101,21 +125,23 @@ class _BaseGovernor:
             ConfigurationError: It cannot be governed.
         """
         settings = self.settings
-        surface = self._surface_of(request)
+        if self._may_retry:
+            self._warn_of_retries(request)
+        surface, is_allowed, is_stream = self._target_of(request)
         exact_body = exact_object(content) if content else {}
         body = _body_of(content) if exact_body is None else exact_body
-        is_stream = body is not None and (
-            body.get("stream") is True
-            or (bool(request.url.query) and request.url.params.get("stream") == "true")
-        )
         unscanned: tuple[str, ...] = ()
         if body is None:
-            self._require_allowed(surface, "its body is no JSON (a file, for example)")
-            unscanned = ("request_body",)
-        elif is_stream and not surface.can_stream:
-            self._require_allowed(surface, "it answers with a stream of a format that is not known")
+            if not is_allowed:
+                raise _not_allowed(surface, "its body is no JSON (a file, for example)")
             is_stream = False
-            unscanned = ("answer_stream",)
+            unscanned = ("request_body",)
+        elif body.get("stream") is True or is_stream:
+            is_stream = surface.can_stream
+            if not is_stream:
+                if not is_allowed:
+                    raise _not_allowed(surface, "it answers with a stream of a format that is not known")
+                unscanned = ("answer_stream",)
         wire = None if body is None else surface.codec.request(body)
         call = HttpCall(
             request,
@@ -125,13 +151,15 @@ class _BaseGovernor:
             exact_body=exact_body,
             unscanned=unscanned,
             is_strict=settings.is_strict,
-            is_allowed=surface.name in settings.allow,
+            is_allowed=is_allowed,
         )
         arguments: dict[str, Any] = {
             "service_interface": settings.service_interface,
             "method_name": surface.name,
-            **current_options(),
         }
+        options_here = current_options()
+        if options_here:
+            arguments.update(options_here)
         if wire is not None and wire.tools:
             arguments["tools"] = wire.tools
         operation = Operation(
@@ -146,23 +174,28 @@ class _BaseGovernor:
             call.adds_usage = body is not None and lacks_usage(body)
         return call, operation, is_stream
 
-    def _surface_of(self, request: HttpRequest) -> Surface:
-        settings, url = self.settings, request.url
+    def _target_of(self, request: HttpRequest) -> _Target:
+        url = request.url
+        address = (request.method, url.scheme, url.netloc, url.raw_path)
+        target = self._targets.get(address)
+        if target is None:
+            target = self._new_target(request.method, url)
+            if _is_remembered(address[3]):
+                if len(self._targets) >= _REMEMBERED_TARGETS:
+                    self._targets.clear()
+                self._targets[address] = target
+        return target
+
+    def _new_target(self, method: str, url: Any) -> _Target:
+        settings = self.settings
         if self._origin is not None and _origin(url) != self._origin and url.host not in settings.allow:
             raise ConfigurationError(
                 f"A wrapped client sends to {settings.base_url.host}, not to {url.host}: who is behind it is "
                 f'not known. Use a client with that base_url, or wrap with allow={{"{url.host}"}}'
             )
-        if self._may_retry:
-            self._warn_of_retries(request)
-        return settings.surfaces.find(request.method, url.path, self._base_path)
-
-    def _require_allowed(self, surface: Surface, why: str) -> None:
-        if surface.name not in self.settings.allow:
-            raise ConfigurationError(
-                f"{surface.name} cannot be governed: {why}. Use the client that is not wrapped, or wrap with "
-                f'allow={{"{surface.name}"}} to let it pass uninspected'
-            )
+        surface = settings.surfaces.find(method, url.path, self._base_path)
+        is_stream = bool(url.query) and url.params.get("stream") == "true"
+        return _Target(surface, surface.name in settings.allow, is_stream)
 
     def _warn_of_retries(self, request: HttpRequest) -> None:
         if self._has_warned or request.headers.get(_RETRY_HEADER, "0") == "0":
@@ -224,13 +257,19 @@ class Governor(_BaseGovernor):
         settings: How.
     """
 
-    def send(self, request: HttpRequest, *, is_read_at_once: bool = False, **options: object) -> HttpResponse:
+    def send(
+        self,
+        request: HttpRequest,
+        options: Mapping[str, object] = _NO_OPTIONS,
+        *,
+        is_read_at_once: bool = False,
+    ) -> HttpResponse:
         """Run a request and return its response, whole or as a stream.
 
         Args:
             request: What to send.
+            options: Of the HTTP client's own method.
             is_read_at_once: Whether the caller reads the response as soon as it is there.
-            **options: Of the HTTP client's own method.
 
         Raises:
             TramapyError: As for `Tramapy.complete`, also of the vendor's class; but a provider's refusal is a response.
@@ -273,7 +312,11 @@ class AsyncGovernor(_BaseGovernor):
     """Does what `Governor` does, on asyncio and trio."""
 
     async def send(
-        self, request: HttpRequest, *, is_read_at_once: bool = False, **options: object
+        self,
+        request: HttpRequest,
+        options: Mapping[str, object] = _NO_OPTIONS,
+        *,
+        is_read_at_once: bool = False,
     ) -> HttpResponse:
         """Do what `Governor.send` does; a cancellation passes through unchanged."""
         failure: BaseException
@@ -449,9 +492,11 @@ def governed_client(source: HttpClient, library: HttpLibrary, governor: Governor
     """
 
     def send(self: Any, request: HttpRequest, *, stream: bool = False, **options: object) -> HttpResponse:
-        _refuse_closed(self, source)
+        if self.is_closed or source.is_closed:
+            raise _closed()
+        options["stream"] = True
         try:
-            response = governor.send(request, is_read_at_once=not stream, stream=True, **options)
+            response = governor.send(request, options, is_read_at_once=not stream)
         finally:
             del request, options  # an error's frames hold no prompt of ours
         if not stream:
@@ -467,9 +512,11 @@ def agoverned_client(source: AsyncHttpClient, library: HttpLibrary, governor: As
     async def send(
         self: Any, request: HttpRequest, *, stream: bool = False, **options: object
     ) -> HttpResponse:
-        _refuse_closed(self, source)
+        if self.is_closed or source.is_closed:
+            raise _closed()
+        options["stream"] = True
         try:
-            response = await governor.send(request, is_read_at_once=not stream, stream=True, **options)
+            response = await governor.send(request, options, is_read_at_once=not stream)
         finally:
             del request, options
         if not stream:
@@ -499,10 +546,16 @@ def _client_like(
     )
 
 
-def _refuse_closed(client: Any, source: Any) -> None:
-    if client.is_closed or source.is_closed:
-        # the library's own words and class: an SDK makes of it what it makes of a client that was closed
-        raise RuntimeError("Cannot send a request, as the client has been closed.")
+def _closed() -> RuntimeError:
+    # the library's own words and class: an SDK makes of it what it makes of a client that was closed
+    return RuntimeError("Cannot send a request, as the client has been closed.")
+
+
+def _not_allowed(surface: Surface, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{surface.name} cannot be governed: {why}. Use the client that is not wrapped, or wrap with "
+        f'allow={{"{surface.name}"}} to let it pass uninspected'
+    )
 
 
 def _body_of(content: bytes) -> Mapping[str, object] | None:

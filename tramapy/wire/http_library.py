@@ -107,6 +107,11 @@ class HttpClient(Protocol):
     build_request: Callable[..., Any]
     send: Callable[..., Any]
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        ...
+
 
 class AsyncHttpClient(Protocol):
     """What is used of an async client."""
@@ -114,6 +119,11 @@ class AsyncHttpClient(Protocol):
     timeout: Any
     build_request: Callable[..., Any]
     send: Callable[..., Awaitable[Any]]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        ...
 
 
 class HttpLibrary(Protocol):
