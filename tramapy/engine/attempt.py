@@ -19,7 +19,7 @@ from tramapy.engine.answer import inspect_response
 from tramapy.engine.drafts import model_request
 from tramapy.engine.interception import intercept_request, intercept_response
 from tramapy.engine.limits import limit_s
-from tramapy.engine.native import NativeAnswer
+from tramapy.engine.native import NativeAnswer, NativeSent
 from tramapy.engine.native_answer import inspect_native, restore_native
 from tramapy.engine.native_request import prepare_native
 from tramapy.engine.operation import Attempt
@@ -50,10 +50,23 @@ async def run_attempt(attempt: Attempt) -> ModelResponse | NativeAnswer:
     request = await prepare(attempt)
     answer = await call_provider(attempt, request)
     if not isinstance(answer, ModelResponse):
+        if len(answer.responses) == 1 and not (answer.texts or answer.names or answer.unscanned):
+            return await _concluded_alone(attempt, answer)
         responses, texts = await inspect_native(attempt, answer)
         return await restore_native(attempt, answer, await conclude_all(attempt, responses), texts)
     response = await conclude(attempt, await inspect_response(attempt, answer))
     return response if attempt.operation.vault is None else await restore_response(attempt, response)
+
+
+async def _concluded_alone(attempt: Attempt, answer: NativeAnswer) -> NativeAnswer:
+    """Do steps 3 to 6 on an answer that one response shows whole: most are such."""
+    response = own = answer.responses[0]
+    if attempt.pipeline.dlp is not None:
+        response = await inspect_response(attempt, response)
+    response = await conclude(attempt, response)
+    if attempt.operation.vault is not None:
+        response = await restore_response(attempt, response)
+    return answer if response is own else answer.rewritten((response,), ())
 
 
 async def prepare(attempt: Attempt) -> ModelRequest:
@@ -71,9 +84,11 @@ async def prepare(attempt: Attempt) -> ModelRequest:
     if instructions:
         instructions = await inspect_outgoing(attempt, instructions)
     if native is not None:
-        sent = await prepare_native(attempt, native)
+        is_sent_as_is = pipeline.request_dlp is None and not native.unscanned
+        sent = NativeSent(native) if is_sent_as_is else await prepare_native(attempt, native)
     # asked for here, since hooks have used up time that was the provider's
-    request = model_request(attempt, messages, instructions, limit_s(operation), sent)
+    timeout_s = operation.timeout_s if operation.deadline_at_s is None else limit_s(operation)
+    request = model_request(attempt, messages, instructions, timeout_s, sent)
     require(attempt, request)
     if event is not None:
         for observer in pipeline.content_observers:
@@ -91,7 +106,10 @@ async def conclude(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
     budget = attempt.operation.budget
     if budget is not None:
         _charge(attempt, budget, response)
-    _show_response(attempt, response)
+    if response.refusal is not None or response.finish_reason is _CONTENT_FILTER:
+        _report_refusal(attempt, response)
+    if attempt.started_event is not None:
+        _show_response(attempt, response, attempt.started_event)
     return response
 
 
@@ -106,7 +124,10 @@ async def conclude_all(attempt: Attempt, inspected: Sequence[ModelResponse]) -> 
     if budget is not None:
         _charge(attempt, budget, responses[0])
     for response in responses:
-        _show_response(attempt, response)
+        if response.refusal is not None or response.finish_reason is _CONTENT_FILTER:
+            _report_refusal(attempt, response)
+        if attempt.started_event is not None:
+            _show_response(attempt, response, attempt.started_event)
     return responses
 
 
@@ -117,15 +138,15 @@ async def _intercepted(attempt: Attempt, inspected: ModelResponse) -> ModelRespo
     return await inspect_response(attempt, response, inspected=inspected)
 
 
-def _show_response(attempt: Attempt, response: ModelResponse) -> None:
-    if response.refusal is not None or response.finish_reason is _CONTENT_FILTER:
+def _report_refusal(attempt: Attempt, response: ModelResponse) -> None:
+    if attempt.is_heard:
         reason_code = "refusal" if response.refusal is not None else "content_filter"
-        if attempt.is_heard:
-            attempt.notify(reporting.response_refused(attempt.base, reason_code))
-    event = attempt.started_event
-    if event is not None:
-        for observer in attempt.pipeline.content_observers:
-            _show("on_attempt_response", observer.on_attempt_response, event, response)
+        attempt.notify(reporting.response_refused(attempt.base, reason_code))
+
+
+def _show_response(attempt: Attempt, response: ModelResponse, event: RuntimeEvent) -> None:
+    for observer in attempt.pipeline.content_observers:
+        _show("on_attempt_response", observer.on_attempt_response, event, response)
 
 
 def _show(callback: str, tell: Callable[[RuntimeEvent, T], object], event: RuntimeEvent, content: T) -> None:

@@ -96,13 +96,15 @@ class Dispatch:
             DeadlineExceededError: The deadline has passed; or the routes are used up, and the last failure was
                 not retried for want of time.
         """
-        routes = self._operation.routes
+        operation = self._operation
+        routes = operation.routes
         while self._route_index < len(routes):
             now_s = self._pipeline.port.now_s()
-            check_deadline(self._operation, self._last_failure, now_s=now_s)
+            if operation.deadline_at_s is not None:
+                check_deadline(operation, self._last_failure, now_s=now_s)
             route = routes[self._route_index]
             if self._permit is not None or self._admit(route.provider.provider_id):
-                return Attempt(self._operation, route, self._route_index, now_s)
+                return Attempt(operation, route, self._route_index, now_s)
             self._next_route()
         raise self._exhausted()
 
@@ -158,12 +160,12 @@ class Dispatch:
 
     def _admit(self, provider_id: str) -> bool:
         admission = self._pipeline.breaker.admit(provider_id)
-        operation, observers = self._operation, self._pipeline.observers
+        observers = self._pipeline.observers
         if isinstance(admission, Rejection):
             self._last_rejection = admission
             if observers.is_heard:
                 event = reporting.circuit_rejected(
-                    operation.correlation_id,
+                    self._operation.correlation_id,
                     provider_id,
                     route_index=self._route_index,
                     retry_after_s=admission.retry_after_s,
@@ -172,7 +174,7 @@ class Dispatch:
             return False
         self._permit = admission
         if admission.half_opened and observers.is_heard:
-            observers.notify(reporting.circuit_half_opened(operation.correlation_id, provider_id))
+            observers.notify(reporting.circuit_half_opened(self._operation.correlation_id, provider_id))
         return True
 
     def _verdict(self, attempt: Attempt, error: BaseException, *, may_retry: bool) -> float | None:

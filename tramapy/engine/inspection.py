@@ -23,9 +23,10 @@ async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContex
         DlpInspectionError: The interceptor rejected the text, failed, or gave evidence that does not fit the
             text; or the audit emitter failed. An event says which.
     """
-    text = exact_text(text)
-    now_s = attempt.pipeline.port.now_s
-    started_s = now_s()
+    if type(text) is not str:
+        text = exact_text(text)
+    is_timed = attempt.is_heard
+    started_s = attempt.pipeline.port.now_s() if is_timed else 0.0
     failure: Exception | None = None
     try:  # as `ask` does, and without a call of it: most texts take this way
         result: object = dlp.inspect(context, text)
@@ -35,7 +36,8 @@ async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContex
         raise inspection_error(attempt, context, "inspect", failure) from None
     if type(result) is not DlpResult:
         result = await _answered(attempt, context, result)
-    attempt.dlp_s += now_s() - started_s
+    if is_timed:
+        attempt.dlp_s += attempt.pipeline.port.now_s() - started_s
     sanitized = result.sanitized_text
     if sanitized == text:
         if result.redactions:

@@ -141,7 +141,7 @@ class Attempt:
     """One try of an operation on one route: its number, its context, and its events."""
 
     __slots__ = (
-        *("pipeline", "operation", "route", "route_index", "number", "context"),
+        *("pipeline", "operation", "route", "route_index", "number", "_context"),
         *("base", "started_event", "started_s", "first_chunk_s", "last_chunk_s", "dlp_s"),
         *("is_heard", "notify", "is_reported"),
     )
@@ -156,7 +156,7 @@ class Attempt:
         self.number: int = operation.attempt_count
         operation.attempt_count += 1
         provider_id = route.provider.provider_id
-        self.context: OperationCallContext = call_context(operation, provider_id, self.number)
+        self._context: OperationCallContext | None = None
         self.base: reporting.Base = {
             "correlation_id": operation.correlation_id,
             "provider_id": provider_id,
@@ -167,9 +167,19 @@ class Attempt:
         self.first_chunk_s: float | None = None
         self.last_chunk_s: float | None = None
         self.dlp_s: float = 0.0
-        self.notify: Callable[[RuntimeEvent], None] = self.pipeline.observers.notify
-        self.is_heard: bool = self.pipeline.observers.is_heard
+        observers = self.pipeline.observers
+        self.notify: Callable[[RuntimeEvent], None] = observers.notify
+        self.is_heard: bool = observers.is_heard
         self.is_reported: bool = False
+
+    @property
+    def context(self) -> OperationCallContext:
+        """What interceptors are told; made where there is one."""
+        context = self._context
+        if context is None:
+            provider_id = self.route.provider.provider_id
+            context = self._context = call_context(self.operation, provider_id, self.number)
+        return context
 
     def leave_out(self, paused_s: float) -> None:
         """Do not count time that was the consumer's, here and in the operation."""
