@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 __all__ = ["exact_object"]
 
@@ -20,7 +20,7 @@ def exact_object(data: bytes) -> dict[str, object] | None:
         value, end = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return value if end == len(text) and type(value) is dict else None
+    return cast("dict[str, object]", value) if end == len(text) and type(value) is dict else None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
