@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import AnyStr, NamedTuple, TypeVar
 
-__all__ = ["CONTEXT_LENGTH", "LEFT_LENGTH", "DigitRun", "View"]
+__all__ = ["CONTEXT_LENGTH", "LEFT_LENGTH", "View"]
 
 LEFT_LENGTH = 384
 """How many characters to the left of a match, at most, may decide on it."""
@@ -31,18 +31,11 @@ _RUN_OF = bytes(ord("a") if chr(byte) in _TOKEN_CHARACTERS else ord(" ") for byt
 _LONG_RUN = b"a" * 15
 _FEWEST_DIGITS = 9
 _LONG_NUMBER = b"0" * _FEWEST_DIGITS
-_ZEROS = re.compile(rb"0*")
+_LONG_RUNS = re.compile(rb"0{%d,}" % _FEWEST_DIGITS)
 # The single byte in front lets the standard library skip to it: as quick as two searches for a shape.
 _GROUPS = re.compile(rb"0(?<=000)(?=(?:-{1,3}|\.)00(00)|-{1,2}00-{1,2}0000|\.00\.0000)")
 
 _Found = TypeVar("_Found")
-
-
-class DigitRun(NamedTuple):
-    """Where at least nine digits stand in a row."""
-
-    start: int
-    length: int
 
 
 class DigitGroups(NamedTuple):
@@ -91,7 +84,7 @@ class View:
         self._shape: bytes | None = None
         self._tokens: Mapping[str, Sequence[int]] | None = None
         self._digit_groups: DigitGroups | None = None
-        self._digit_runs: Sequence[DigitRun] | None = None
+        self._digit_runs: Sequence[tuple[int, int]] | None = None
         self._words: dict[bytes, Sequence[int]] = {}
         self._known: dict[object, Sequence[object]] = {}
 
@@ -111,16 +104,14 @@ class View:
         return self._shape
 
     @property
-    def digit_runs(self) -> Sequence[DigitRun]:
-        """Where at least nine digits stand in a row; one over an end of the window is cut off there."""
+    def digit_runs(self) -> Sequence[tuple[int, int]]:
+        """Where at least nine digits stand in a row, and how many; one over an end of the window is cut off there."""
         if self._digit_runs is None:
-            runs: list[DigitRun] = []
+            runs: list[tuple[int, int]] = []
             shape = self.shape
-            place = shape.find(_LONG_NUMBER)
-            while place >= 0:
-                end = place + len(_ZEROS.match(shape, place).group())  # type: ignore[union-attr]  # matches anything
-                runs.append(DigitRun(self.start + place, end - place))
-                place = shape.find(_LONG_NUMBER, end)
+            if shape.rfind(_LONG_NUMBER) >= 0:  # half the time of `in`
+                start = self.start
+                runs += [(start + match.start(), len(match.group())) for match in _LONG_RUNS.finditer(shape)]
             self._digit_runs = runs
         return self._digit_runs
 
@@ -145,16 +136,20 @@ class View:
             known = self._known[find] = find(self)
         return known  # type: ignore[return-value]  # what this function found; a cast would cost as much as the rest
 
-    def tokens(self, starts: re.Pattern[str]) -> Mapping[str, Sequence[int]]:
+    def tokens(self, starts: re.Pattern[str], longest: int) -> Mapping[str, Sequence[int]]:
         """Return where tokens may begin, by what they begin with.
 
         Only inside of runs of at least 15 letters, digits, `_`, `-` and `.`; always ask with the same pattern.
+
+        Args:
+            starts: Matches what they begin with.
+            longest: How many characters the pattern reads at most.
         """
         if self._tokens is None:
-            self._tokens = self._find_tokens(starts)
+            self._tokens = self._find_tokens(starts, longest)
         return self._tokens
 
-    def _find_tokens(self, starts: re.Pattern[str]) -> Mapping[str, Sequence[int]]:
+    def _find_tokens(self, starts: re.Pattern[str], longest: int) -> Mapping[str, Sequence[int]]:
         runs = self._bytes().translate(_RUN_OF)
         found: dict[str, list[int]] = {}
         first = runs.find(_LONG_RUN)
@@ -162,6 +157,11 @@ class View:
             end = runs.find(b" ", first)
             if end < 0:
                 end = len(runs)
+            if end == len(runs) and self.end < len(self.text):
+                for match in starts.finditer(self.text, self.start + first, self.end + longest):
+                    if match.start() < self.end:
+                        found.setdefault(match.group(), []).append(match.start())
+                break
             for match in starts.finditer(self.part, first, end):
                 found.setdefault(match.group(), []).append(self.start + match.start())
             first = runs.find(_LONG_RUN, end)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tramapy.dlp.checks import is_basic_credential, is_mixed, is_password, is_placeholder
-from tramapy.dlp.pack_rule import ANY_CASE, Cut, Look, PackRule, either_case, holds, literals, one_of, words
+from tramapy.dlp.pack_rule import ANY_CASE, Cut, Look, PackRule, cuts_at, either_case, holds, one_of, words
 from tramapy.dlp.packs.joints import is_apart
+from tramapy.dlp.packs.many_places import MANY, before
 from tramapy.dlp.packs.run import Run
 from tramapy.dlp.packs.search_words import holds_word, words_here
 from tramapy.dlp.view import View
@@ -69,6 +70,16 @@ def _is_bearer(value: str) -> bool:
 _URL_PASSWORD = re.compile(
     r"://[^\s/?#:\"'<>]{0,128}:(?P<cut>[^\s/\"'<>]{1,256})@(?=[0-9A-Za-z\[_-])", re.IGNORECASE
 )
+
+
+_LONGEST_BEFORE_AT = 400
+
+
+def _url_passwords(view: View) -> Sequence[tuple[int, int]]:
+    places = view.places_of("://")
+    if len(places) > MANY:
+        places = before("@", view.text, places, _LONGEST_BEFORE_AT)
+    return cuts_at(view.text, _URL_PASSWORD, places, _is_url_password)
 
 
 def _is_url_password(value: str) -> bool:
@@ -225,7 +236,7 @@ RULES = (
         source="RFC 3986, 3.2.1",
         pattern=_URL_PASSWORD.pattern,
         replacement="[REDACTED:url_password]",
-        search=literals(("://",), _URL_PASSWORD, _is_url_password),
+        search=_url_passwords,
         gate=holds("@"),
         hint=r"://[^ \n\r\t/#:\"'<>]{0,128}:",
         held=r"""://[^\s/?#:"'<>]*:[^\s/"'<>]*@[^\s/"'<>]*""",

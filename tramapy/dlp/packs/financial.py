@@ -15,15 +15,17 @@ __all__ = ["RULES"]
 _BREAK = r"(?:[ -]|\r?\n)"
 # Wider ones also stand between the columns of a table: no other digits may stand behind one more of them.
 _WIDE_BREAK = r"(?P<wide> - |  |[\t/])"
+_ISSUERS = "4|5[0-58]|2[2-7]|3[04-9]|6[02-57]|8[12]|9792"
+"""What the numbers of all issuers begin with."""
+# What several forms begin with is read once.
 _CARD = re.compile(
-    rf"(?<![0-9A-Za-z])(?<![0-9]\.)(?<![^0-9]0,)(?:"
+    rf"(?<![0-9A-Za-z])(?={_ISSUERS})(?<![0-9]\.)(?<![^0-9]0,)[0-9]{{4}}(?:"
     # with the fraction that a column of numbers gives it
-    rf"[0-9]{{13,19}}(?:\.00?(?![0-9]))?"
-    rf"|[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{4}}(?:{_BREAK}[0-9]{{3}}(?![0-9]))?"
-    rf"|[0-9]{{4}}{_BREAK}[0-9]{{6}}{_BREAK}[0-9]{{4,5}}"
-    rf"|[0-9]{{4}}{_BREAK}[0-9]{{4}}{_BREAK}[0-9]{{5}}"
-    rf"|[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}"
-    rf"|(?<![0-9](?: - ))(?<![0-9](?:  ))(?<![0-9][\t/])[0-9]{{4}}{_WIDE_BREAK}"
+    rf"[0-9]{{9,15}}(?:\.00?(?![0-9]))?"
+    rf"|{_BREAK}(?:[0-9]{{4}}{_BREAK}(?:[0-9]{{4}}{_BREAK}[0-9]{{4}}(?:{_BREAK}[0-9]{{3}}(?![0-9]))?|[0-9]{{5}})"
+    rf"|[0-9]{{6}}{_BREAK}[0-9]{{4,5}})"
+    rf"|\.[0-9]{{4}}\.[0-9]{{4}}\.[0-9]{{4}}"
+    rf"|(?<![0-9] - [0-9]{{4}})(?<![0-9]  [0-9]{{4}})(?<![0-9][\t/][0-9]{{4}}){_WIDE_BREAK}"
     rf"(?:[0-9]{{4}}(?P=wide)[0-9]{{4}}(?P=wide)[0-9]{{4}}|[0-9]{{6}}(?P=wide)[0-9]{{4,5}})(?!(?P=wide)[0-9])"
     rf")(?![0-9A-Za-z])(?![.-][0-9](?![0-9]{{3}}(?:[^0-9A-Za-z]|\Z)))(?!-[A-Za-z])"
 )
@@ -111,7 +113,7 @@ _IBANS_HINT = "|".join(
     rf"(?i:{countries})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{{length - len('GB82')}}}"
     for length, countries in _BY_LENGTH.items()
 )
-_IBAN_START = b"aa00"
+_STARTS_OF_IBAN = re.compile(rb"aa00(?<![0a]aa00)")
 # From the digits, which are rarer than letters: a fifth less time than to look for the shape where it is not.
 _START_DIGITS = re.compile(rb"0(?<=aa0)0")
 
@@ -121,9 +123,10 @@ def _holds_iban_start(view: View) -> bool:
 
 
 def _ibans(view: View) -> list[tuple[int, int]]:
-    text = view.text
+    text, first = view.text, view.start
     found: list[tuple[int, int]] = []
-    for place in view.places_of_shapes((_IBAN_START,)):
+    for start in _STARTS_OF_IBAN.finditer(view.shape):
+        place = first + start.start()
         wanted = IBAN_LENGTHS.get(text[place : place + 2].upper())
         if wanted is not None:
             found += _iban(text, place, wanted)
@@ -131,7 +134,8 @@ def _ibans(view: View) -> list[tuple[int, int]]:
 
 
 def _iban(text: str, place: int, wanted: int) -> Iterator[tuple[int, int]]:
-    compact = _IBAN_COMPACT.match(text, place)
+    # Most are written in groups: that is told at less cost than by the pattern.
+    compact = _IBAN_COMPACT.match(text, place) if text[place + 4 : place + 5].isalnum() else None
     if compact is not None and is_iban(compact.group().upper()):
         yield compact.span()
         return

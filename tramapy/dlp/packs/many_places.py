@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["MANY", "before_mixed"]
+__all__ = ["MANY", "before", "before_mixed"]
 
 MANY: Final = 48
 """From so many places on, to go through all of the text between them first is the quicker way."""
@@ -22,6 +22,20 @@ def _kind(character: str) -> int:
 _KINDS_OF_ASCII = bytes(_kind(chr(byte)) for byte in range(256))
 _KINDS = _KINDS_OF_ASCII[: ord("?")] + bytes((_DIGIT,)) + _KINDS_OF_ASCII[ord("?") + 1 :]
 """Here a question mark is any character beyond Latin-1, and so perhaps a digit."""
+
+
+def before(literal: str, text: str, places: Sequence[int], reach: int) -> Sequence[int]:
+    """Return those of some rising places shortly behind which a literal stands."""
+    kept: list[int] = []
+    at = -1
+    for place in places:
+        if at < place:
+            at = text.find(literal, place)
+            if at < 0:
+                break
+        if at - place < reach:
+            kept.append(place)
+    return kept
 
 
 def before_mixed(text: str, places: Sequence[int], reach: int) -> Sequence[int]:

@@ -18,6 +18,7 @@ from tramapy.dlp.pack_rule import (
     is_in_marker,
     one_of,
 )
+from tramapy.dlp.packs.many_places import MANY
 from tramapy.dlp.view import CONTEXT_LENGTH, View
 
 __all__ = ["RULES"]
@@ -124,7 +125,7 @@ def _ssn_like(view: View) -> list[re.Match[str]]:
 
 def _bare_numbers(view: View) -> list[re.Match[str]]:
     """Find nine digits shortly behind a word for them; from the digits, since they are rarer than eight searches."""
-    matches = [_NINE_DIGITS.match(view.text, run.start) for run in view.digit_runs if run.length == _NINE]
+    matches = [_NINE_DIGITS.match(view.text, start) for start, length in view.digit_runs if length == _NINE]
     matches += [_DOTTED_SSN.match(view.text, place) for place in view.digit_groups.before_two]
     return [
         match
@@ -384,11 +385,25 @@ _GROUP_LENGTHS = frozenset(range(1, _LONGEST_GROUP + 1))
 
 # The literal in front lets the standard library skip to it.
 _COLONS = re.compile(r":(?<!::)[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]?")
+# Where there are many, these ask for more of what an address and its neighbourhood are like.
+_HEX_DIGIT = "[0-9A-Fa-f]"
+_ADDRESS_COLON = re.compile(
+    rf":(?<!::)(?<!{_HEX_DIGIT}{{5}}:)"
+    + "".join(
+        rf"(?<![G-Zg-z_.{mark}]{_HEX_DIGIT}{{{length}}}:)"
+        for length, mark in enumerate(("", ":", ":", ":", ":"))
+    )
+    + rf"(?=(?:{_HEX_DIGIT}{{1,4}}:){{0,6}}+:|(?:{_HEX_DIGIT}{{1,4}}:){{5}})"
+)
+_PAIR_COLON = re.compile(
+    rf":(?<={_HEX_DIGIT}{{2}}:)(?<![0-9A-Za-z_:-]..:)(?={_HEX_DIGIT}{{2}}:{_HEX_DIGIT}{{2}}:)"
+)
+_LONGEST_ADDRESS = 48
 _LONGEST_COLONS = 8
 _LONGEST_DOTS = 12
 
 
-def _colons(view: View) -> list[int]:
+def _colons(view: View) -> Sequence[int]:
     """Find two colons with at most four hexadecimal digits between; in an address those are the first two."""
     return [match.start() for match in view.matches(_COLONS, _LONGEST_COLONS)]
 
@@ -396,7 +411,10 @@ def _colons(view: View) -> list[int]:
 def _ipv6s(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
     done = -1
-    for colon in view.once(_colons):
+    colons = view.once(_colons)
+    if len(colons) > MANY:
+        colons = [match.start() for match in view.matches(_ADDRESS_COLON, _LONGEST_ADDRESS)]
+    for colon in colons:
         if colon < done:
             continue
         group = text[max(colon - _LONGEST_GROUP, 0) : colon]
@@ -444,7 +462,11 @@ _DASHES = re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-")
 def _pairs(view: View) -> list[int]:
     """Find the first of two marks with a pair of hexadecimal digits behind each and a third mark behind those."""
     text = view.text
-    colons = [place for place in view.once(_colons) if text.startswith(":", place + 3)]
+    colons = view.once(_colons)
+    if len(colons) > MANY:
+        colons = [match.start() for match in view.matches(_PAIR_COLON, _LONGEST_COLONS)]
+    else:
+        colons = [place for place in colons if text.startswith(":", place + 3)]
     if "-" in view.part:
         colons += [match.start() for match in view.matches(_DASHES, _LONGEST_COLONS)]
     return colons

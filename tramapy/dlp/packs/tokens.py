@@ -20,6 +20,7 @@ from tramapy.dlp.pack_rule import (
     literals,
     words,
 )
+from tramapy.dlp.packs.many_places import MANY
 from tramapy.dlp.packs.named_values import held_name
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -30,19 +31,30 @@ _FREE = r"(?<![0-9A-Za-z])"
 _FREE_OF_DASHES = r"(?<![0-9A-Za-z_-])"
 
 
+_WORD = "[0-9A-Za-z_-]"
+# Each choice begins with a letter: so the standard library knows where none can begin. What is looked for behind it
+# and before it is some of what the patterns want: where there is nothing but literals, no place is looked at twice.
 _STARTS = re.compile(
-    r"AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-|xox[abcdeoprs]|xapp-"
-    # Each choice begins with a letter: so the standard library knows where none can begin.
-    r"|sk_(?:live|test)_|rk_(?:live|test)_|whsec_|sk-|AIza|GOCSPX-|ya29\.|hf_|api_org_|npm_|pypi-|rubygems_|SG\.|eyJ|0(?<=1//0)"
+    r"A(?:KIA|SIA|BIA|CCA)(?=[0-9A-Z]{16})(?<![0-9A-Za-z]....)"
+    rf"|AIza(?={_WORD}{{35}})|GOCSPX-(?={_WORD}{{24}})|ya29\.(?={_WORD}{{20}})"
+    r"|gh[pousr]_(?=[0-9A-Za-z]{36})|github_pat_(?=[0-9A-Za-z_]{40})"
+    r"|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-(?=[0-9A-Za-z_.-]{20})"
+    r"|xox[abcdeoprs](?=-[0-9A-Za-z-]{10}|\.xox)|xapp-(?=[0-9]-)"
+    r"|[sr]k_(?:live|test)_(?=[0-9A-Za-z]{10})|whsec_(?=[0-9A-Za-z]{10})"
+    rf"|sk-(?=[0-9A-Za-z]{{20}}|ant-|(?:or-v1|[a-z]{{2,8}})-(?=[A-Za-z_-]{{0,40}}+[0-9]){_WORD}{{20}})"
+    r"|hf_(?=[0-9A-Za-z]{30})|api_org_(?=[0-9A-Za-z]{30})"
+    rf"|npm_(?=[0-9A-Za-z]{{36}})|pypi-(?={_WORD}{{32}})|rubygems_(?=[0-9a-f]{{48}})"
+    rf"|SG\.(?={_WORD}{{16}})|eyJ(?={_WORD}{{10}})(?<!{_WORD}eyJ)|0(?<=1//0)"
 )
 
 
-_LONGEST_START = 16
+_LONGEST_START = 64
+"""With what is looked for behind it."""
 _MANY = 3
 
 
 def _starts_in(view: View) -> Mapping[str, Sequence[int]]:
-    return view.tokens(_STARTS)
+    return view.tokens(_STARTS, _LONGEST_START)
 
 
 class _Token(NamedTuple):
@@ -74,7 +86,7 @@ def _tokens(starts: tuple[str, ...], token: _Token) -> Search:
 
     def search(view: View) -> Sequence[tuple[int, int]]:
         found: list[tuple[int, int]] = []
-        for start, places in view.tokens(_STARTS).items():
+        for start, places in _starts_in(view).items():
             if start in listed:
                 found += token.cuts(view.text, places)
         return found
@@ -94,14 +106,21 @@ def _hinted(starts: tuple[str, ...], token: _Token) -> Search:
         re.compile("|".join(map(re.escape, alike))) for alike in by_letter.values() if len(alike) >= _MANY
     )
 
+    search_many = _tokens(starts, token)
+
     def search(view: View) -> Sequence[tuple[int, int]]:
         text, first, end = view.text, view.start, view.end
         found: list[tuple[int, int]] = []
         for literal in literals:
             if text.rfind(literal, first, end) >= 0:
-                found += token.cuts(text, view.places_of(literal))
+                places = view.places_of(literal)
+                if len(places) > MANY:
+                    return list(search_many(view))
+                found += token.cuts(text, places)
         for group in groups:
             matches = view.matches(group, _LONGEST_START)
+            if len(matches) > MANY:
+                return list(search_many(view))
             if matches:
                 found += token.cuts(text, [match.start() for match in matches])
         return found
@@ -169,7 +188,7 @@ _REFRESH = re.compile(r"(?<![0-9A-Za-z/:.-])1//0[0-9A-Za-z_-]{30,256}(?![0-9A-Za
 
 
 def _refresh_tokens(view: View) -> Sequence[tuple[int, int]]:
-    places = [place - len("1//") for place in view.tokens(_STARTS).get("0", ())]
+    places = [place - len("1//") for place in _starts_in(view).get("0", ())]
     return cuts_at(view.text, _REFRESH, places, is_mixed)
 
 
@@ -267,7 +286,7 @@ RULES = (
         "OpenAI keys, and those of services that write them alike",
         "OpenAI, API keys",
         ("sk-",),
-        rf"{_FREE}(?:sk-[0-9A-Za-z]{{20,}}|sk-(?:proj|svcacct|admin|or-v1|lf|[a-z]{{2,8}})-(?=[0-9A-Za-z_-]{{0,40}}[0-9])[0-9A-Za-z_-]{{20,}})",
+        rf"{_FREE}(?:sk-[0-9A-Za-z]{{20,}}|sk-(?:proj|svcacct|admin|or-v1|lf|[a-z]{{2,8}})-(?=[A-Za-z_-]{{0,40}}+[0-9])[0-9A-Za-z_-]{{20,}})",
         bodies=(("sk-[0-9A-Za-z]{20}", "[0-9A-Za-z]*"), ("", r"[0-9A-Za-z_\-]*")),
     ),
     _token(
