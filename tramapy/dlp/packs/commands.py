@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from tramapy.dlp.checks import is_mixed, is_password
@@ -97,6 +96,10 @@ _OPTIONS = (
 )
 # The literal in front lets the standard library skip to it.
 _OPTION = re.compile(r"-(?<= -)(?:[pua]|-user)")
+_BY_BEGINNING = {
+    beginning: tuple(option for option in _OPTIONS if option.pattern.pattern.startswith(f" {beginning}"))
+    for beginning in ("-p", "-u", "-a", "--user")
+}
 _BLANK = r"[ \t\r\n]"
 _IDENTIFIED_BY = (
     rf"identified{_BLANK}{{1,4}}(?:with{_BLANK}{{1,4}}[0-9a-z_'\"]{{1,40}}{_BLANK}{{1,4}})?by{_BLANK}{{1,4}}"
@@ -114,35 +117,41 @@ def _holds_command(view: View) -> bool:
     return (part.rfind(" -") >= 0 and _OPTION.search(part) is not None) or _holds_identified(view)
 
 
-def _passwords(view: View) -> Iterator[Cut]:
+def _passwords(view: View) -> list[Cut]:
     text = view.text
-    readers: dict[_Command, _Reader] = {}
-    for found in view.matches(_OPTION, len(" -u")):
-        yield from _argument(view, found.start() - len(" "), readers)
+    found: list[Cut] = []
+    readers: dict[str, list[tuple[_Reader, re.Pattern[str]]]] = {}
+    for option in view.matches(_OPTION, len(" -u")):
+        beginning = option.group()
+        if beginning not in readers:
+            readers[beginning] = _readers(view, beginning)
+        place = option.start() - len(" ")
+        for reader, pattern in readers[beginning]:
+            if reader.stands_before(place):
+                match = pattern.match(text, place)
+                if match is not None:
+                    found += _password(match)
+                    break
     for place in view.places_of_word(b"identified"):
         match = _IDENTIFIED.match(text, place)
         # In a sentence, what something is identified by is a word.
         if match is not None and (
             text.startswith("IDENTIFIED", place) or is_mixed(match.group(match.lastgroup or 0))
         ):
-            yield from _password(match)
+            found += _password(match)
+    return found
 
 
-def _argument(view: View, place: int, readers: dict[_Command, _Reader]) -> Iterator[Cut]:
-    for command, pattern, _ in _OPTIONS:
-        match = pattern.match(view.text, place)
-        if match is not None:
-            if command not in readers:
-                readers[command] = _Reader(command, view)
-            if readers[command].stands_before(place):
-                yield from _password(match)
-                return
+def _readers(view: View, beginning: str) -> list[tuple[_Reader, re.Pattern[str]]]:
+    """Return the options that begin so, of commands that stand somewhere in a view."""
+    readers = [(_Reader(command, view), pattern) for command, pattern, _ in _BY_BEGINNING[beginning]]
+    return [(reader, pattern) for reader, pattern in readers if reader.is_here]
 
 
 class _Reader:
     """Tells whether a command stands before rising places; each part of the text is read once."""
 
-    __slots__ = ("_command", "_end", "_is_broken", "_line_read", "_next", "_text", "_words")
+    __slots__ = ("_command", "_end", "_is_broken", "_line_read", "_next", "_text", "_words", "is_here")
 
     def __init__(self, command: _Command, view: View) -> None:
         self._command = command
@@ -150,16 +159,22 @@ class _Reader:
         first = max(view.start - command.reach - _LONGEST_COMMAND, 0)
         self._words = command.last_word.finditer(view.text, first, view.end)
         self._next = next(self._words, None)
+        self.is_here: bool = self._next is not None
+        """Whether the command stands somewhere."""
         self._end = -command.reach - 1
         self._line_read = 0
         self._is_broken = False
 
     def stands_before(self, place: int) -> bool:
         """Tell whether the command stands before a place, on the same line."""
-        while self._next is not None and self._next.end() <= place:
-            self._end = self._line_read = self._next.end()
+        last = self._next
+        if last is not None and last.end() <= place:
+            while last is not None and last.end() <= place:
+                self._end = last.end()
+                last = next(self._words, None)
+            self._next = last
+            self._line_read = self._end
             self._is_broken = False
-            self._next = next(self._words, None)
         if place - self._end > self._command.reach:
             return False
         if not self._is_broken:
@@ -168,11 +183,12 @@ class _Reader:
         return not self._is_broken
 
 
-def _password(match: re.Match[str]) -> Iterator[Cut]:
+def _password(match: re.Match[str]) -> tuple[Cut, ...]:
     start, end = match.span(match.lastgroup or 0)
     value = match.string[start:end].rstrip(".,") if match.lastgroup == "u" else match.string[start:end]
-    if (is_password(value) or _HASHED.match(value)) and not is_in_marker(match.string, start):
-        yield Cut(start, start + len(value))
+    if not (is_password(value) or _HASHED.match(value)) or is_in_marker(match.string, start):
+        return ()
+    return (Cut(start, start + len(value)),)
 
 
 _HELD_VALUE = r"""(?:"[^"\n]+"?|'[^'\n]+'?|[^\s"'`<>|;&]{4,})"""

@@ -31,6 +31,10 @@ _STEMS = (
     ("\u015eifre", 0),
     ("elsz\u00f3", 1),
 )
+_BEHIND_STEM = "(?=[\u044c\u044f\u042c]?[\"'`*_ \t:=\u662f\u4e3a\u70ba\u306f\ub294\uc740])"
+"""What must follow: it is asked for in a text of nothing but such words, too."""
+_STEM_SEARCHES = tuple((stem, offset, re.compile(stem + _BEHIND_STEM)) for stem, offset in _STEMS)
+_LONGEST_STEM = 16
 _OTHER = (
     "[\u043f\u041f]\u0430\u0440\u043e\u043b[\u044c\u044f]|\u041f\u0410\u0420\u041e\u041b\u042c|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4"
     "|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638|[hH]as\u0142o|[lL]\u00f6senord|[\u015f\u015e]ifre|[jJ]elsz\u00f3"
@@ -64,9 +68,9 @@ def _passwords(view: View) -> Iterator[Cut]:
     places = [place for stem in _PLAIN_STEMS if stem in here for place in view.places_of_word(stem)]
     part = view.part
     if not part.isascii():
-        places += [
-            place - offset for stem, offset in _STEMS if stem in part for place in view.places_of(stem)
-        ]
+        for stem, offset, pattern in _STEM_SEARCHES:
+            if stem in part:
+                places += [match.start() - offset for match in view.matches(pattern, _LONGEST_STEM)]
     text = view.text
     run = Run(_BARE_RUN, text)
     done, lively = -1, -1
