@@ -9,9 +9,10 @@ Source: Unicode 15.1, general categories Nd, Pd, Zs and Cf, with what is invisib
 
 from __future__ import annotations
 
+import itertools
 import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -69,6 +70,8 @@ _ESCAPE = re.compile(
     rf"\x1b{_COLOUR}|\\\\{{0,3}}(?:(?:u001[bB]|x1[bB]){_COLOUR}|u([0-9A-Fa-f]{{4}})|([\"'/nrt]))"
     r"|%(40|2[02BbDd]|3[AaDd])"
 )
+_HALVES = ("\\ud", "\\uD")
+"""Of characters beyond the first plane, as they are escaped; and a few others."""
 _ESCAPE_MARKS = ("\\", "%", "\x1b")
 _PARTIAL = re.compile(
     r"(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]))(?:\[[0-9;]{0,16})?\Z|\\{1,4}x1?\Z|"
@@ -153,14 +156,52 @@ def fold(text: str) -> Folded:
             return Folded(plain)
         if sum(map(text.count, dropped)) * _SPARSE > len(text):
             return _without(plain, frozenset(dropped))
+    if text.isascii() and not any(half in text for half in _HALVES):
+        folded = _unescaped(text)
+        if folded is not None:
+            return folded
     return _mapped(text, plain, dropped)
+
+
+_WHOLE_ESCAPE = re.compile(f"({re.sub(r'[(](?![?])', '(?:', _ESCAPE.pattern)})")
+
+
+def _unescaped(text: str) -> Folded | None:
+    """Fold a text of ASCII without escapes of halves; None where an escape stands for nothing."""
+    pieces = _WHOLE_ESCAPE.split(text)
+    escapes = pieces[1::2]
+    meanings = {escape: _meaning(_ESCAPE.match(escape)) for escape in set(escapes)}  # type: ignore[arg-type]  # it was found
+    if not all(meanings.values()):
+        return None
+    marks = {escape: "x" + _DROPPED * (len(escape) - 1) for escape in meanings}
+    kept = pieces.copy()
+    kept[1::2] = map(marks.__getitem__, escapes)
+    starts = array("Q", _kept(range(len(text)), "".join(kept)))
+    pieces[1::2] = map(meanings.__getitem__, escapes)
+    ends = starts[1:]
+    ends.append(len(text))
+    return Folded("".join(pieces), starts, ends)
 
 
 def _without(plain: str, dropped: frozenset[str]) -> Folded:
     """Drop characters, going through all of a text: they stand close to one another."""
-    starts = array("Q", [place for place, character in enumerate(plain) if character not in dropped])
-    kept = plain.translate(dict.fromkeys(map(ord, dropped)))
-    return Folded(kept, starts, array("Q", [place + 1 for place in starts]))
+    kept = marked = plain
+    for character in dropped:
+        kept = kept.replace(character, "")
+        marked = marked.replace(character, _DROPPED)
+    length = len(plain)
+    starts = array("Q", _kept(range(length), marked))
+    return Folded(kept, starts, array("Q", _kept(range(1, length + 1), marked)))
+
+
+_DROPPED = "\xad"
+"""Itself a character that is always dropped, so it can mark others."""
+_IS_KEPT = bytes(byte != ord(_DROPPED) for byte in range(256))
+
+
+def _kept(places: range, marked: str) -> Iterator[int]:
+    """Return the places of all characters that are not marked as dropped."""
+    return itertools.compress(places, marked.encode("latin-1", "replace").translate(_IS_KEPT))
 
 
 def _mapped(text: str, plain: str, dropped: list[str]) -> Folded:

@@ -118,13 +118,16 @@ def _url_keys(view: View) -> Iterator[tuple[int, int]]:
         if mark not in view.part:
             continue
         run: Run | None = None
+        rest_start = -1
         for found in view.matches(pattern, _LONGEST_URL_KEY_NAME):
-            match = _URL_KEY_START.match(text, found.start())
+            # Well inside of a value that is too long, none begins that is not.
+            match = None if found.start() < rest_start else _URL_KEY_START.match(text, found.start())
             if match is None:
                 continue
             start = match.end()
             run = run or Run(_URL_VALUE, text)
             run.reach(start)
+            rest_start = run.end - _LONGEST_URL_KEY - _LONGEST_URL_KEY_NAME
             if _SHORTEST_URL_KEY <= run.end - start <= _LONGEST_URL_KEY and _is_url_key(
                 match.group()[1:-1].lower(), text[start : run.end]
             ):

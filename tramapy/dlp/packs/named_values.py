@@ -40,8 +40,8 @@ _SEPARATOR = (
     rf"(?:(?:[\"'`\]*_]{{0,3}}+|{_QUOTE})[ \t]{{0,4}}+(?=[:=!s])"
     r"(?::=|=>|={1,2}(?!=)|(?:===|!==?)(?=[ \t]{0,4}[\"'])"
     r"|:[ \t]{0,2}(?:str|string|Optional\[str\])(?: \| None)?[ \t]{0,2}=(?!=)|(?<=[a-z][ \t])string[ \t]{0,2}:?=|:)"
-    rf"[*_]{{0,2}}[ \t]{{0,4}}(?:{_QUOTE}|(?P<list>\[\s{{0,20}}(?=[\"']))|&nbsp;"
-    r"|<(?:b|i|em|strong|code|tt|kbd|span|br ?/?)>[ \t]{0,2})?"
+    rf"[*_]{{0,2}}[ \t]{{0,4}}(?:(?=[&\[<])(?:{_QUOTE}|(?P<list>\[\s{{0,20}}(?=[\"']))|&nbsp;"
+    r"|<(?:b|i|em|strong|code|tt|kbd|span|br ?/?)>[ \t]{0,2})|)"
     rf"|(?=[ \t])(?:[ \t]{{1,3}}+(?:(?:{_IS})[ \t]{{0,3}}:?[ \t]{{1,3}}|(?:to|=)[ \t]{{1,3}})"
     rf"|[ \t](?P<of>for|of)(?:[ \t][^\s:=\"'`,;|<>()]{{1,32}}){{1,4}}?(?:[ \t]?:|[ \t](?:{_IS}):?)[ \t]{{1,3}})))"
 )
@@ -168,18 +168,19 @@ class _NamedValues:
                 places = before_mixed(text, places, _FARTHEST)
             run = Run(_BARE, text, tells_dull=not self._is_password)
             word: Run | None = None
-            done, last = -1, -_CLOSE
+            last, rest_start = -_CLOSE, -1
             for place in places:
+                # A name well inside of a bare value can only have the end of that value as its own.
+                if place < rest_start:
+                    continue
                 # Names of names, on and on, have no value but behind the last ones.
                 if place - last < _CLOSE:
                     word = word or Run(_WORD, text, _MOST_MARKED, _LONGEST_NAME)
                     word.reach(place)
                     if word.end - place > _LONGEST_NAME:
+                        rest_start = word.end - _LONGEST_NAME
                         continue
                 last = place
-                # A name well inside of a bare value can only have the end of that value as its own.
-                if place + _LONGEST_NAME < done or place + _LONGEST_NAME < run.dull_end:
-                    continue
                 match = self._pattern.match(text, place)
                 if match is not None:
                     cut = self._value(match, run)
@@ -187,7 +188,9 @@ class _NamedValues:
                         found.append(cut)
                         if match.group("list") is not None:
                             found += self._others(match)
-                        done = max(done, cut.end if match.lastgroup == "u" else -1)
+                        if match.lastgroup == "u":
+                            rest_start = max(rest_start, cut.end - _LONGEST_NAME)
+                    rest_start = max(rest_start, run.dull_end - _LONGEST_NAME)
         return found
 
     def _value(self, match: re.Match[str], run: Run) -> Cut | None:

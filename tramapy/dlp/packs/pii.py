@@ -53,8 +53,12 @@ _LONGEST_USER_INFO = 256
 def _emails(view: View) -> Sequence[tuple[int, int]]:
     text = view.text
     found: list[tuple[int, int]] = []
-    for sign in view.matches(_AT, _LONGEST_LABEL + 1):
+    signs = view.matches(_AT, _LONGEST_LABEL + 1)
+    are_many = len(signs) > MANY
+    for sign in signs:
         at = sign.start()
+        if are_many and text[at - 1] != '"' and _is_user_info(text, at, at):
+            continue
         domain = (_DOMAIN_SPACED if _SPACED_END.match(text, at + 1) else _DOMAIN_ANY).match(text, at + 1)
         if domain is not None:
             start, end = _local_start(text, at), domain.end()
@@ -87,8 +91,13 @@ def _is_no_address(text: str, start: int, at: int, end: int) -> bool:
     """Tell whether it is the `user@host` of an URL, or of a version control system."""
     if text[start:at] == "git" and text[end : end + 1] == ":":
         return True
-    slashes = text.rfind("//", max(start - _LONGEST_USER_INFO, 0), start)
-    return slashes >= 0 and _USER_INFO.match(text, slashes, start) is not None
+    return _is_user_info(text, start, start)
+
+
+def _is_user_info(text: str, start: int, end: int) -> bool:
+    """Tell whether what stands before `end` goes back to two slashes that are no farther before `start`."""
+    slashes = text.rfind("//", max(start - _LONGEST_USER_INFO, 0), end)
+    return slashes >= 0 and _USER_INFO.match(text, slashes, end) is not None
 
 
 _SSN = re.compile(
