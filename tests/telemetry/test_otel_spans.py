@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, Sampler, SamplingResult
+from opentelemetry.sdk.trace.sampling import (
+    ALWAYS_OFF,
+    Decision,
+    ParentBased,
+    Sampler,
+    SamplingResult,
+    TraceIdRatioBased,
+)
 from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.drivers import HELLO, Driver
@@ -434,18 +441,34 @@ def test_rt165_missing_usage_is_told_and_no_token_is_written(driver: Driver) -> 
     assert telemetry.points("gen_ai.client.token.usage") == {}
 
 
-def test_an_unsampled_operation_is_measured_and_passes_its_context_on(driver: Driver) -> None:
-    telemetry = Telemetry(sampler=ALWAYS_OFF)
+@pytest.mark.parametrize(
+    ("sampler", "has_attempt_spans"),
+    [
+        (ALWAYS_OFF, False),
+        (ParentBased(ALWAYS_OFF), False),
+        (TraceIdRatioBased(0.0), True),
+        (ParentBased(ALWAYS_OFF, local_parent_not_sampled=TraceIdRatioBased(0.0)), True),
+    ],
+    ids=["off", "parent", "ratio", "parent and ratio"],
+)
+def test_an_unsampled_operation_is_measured_and_passes_its_context_on(
+    driver: Driver, sampler: Sampler, has_attempt_spans: bool
+) -> None:
+    telemetry = Telemetry(sampler=sampler)
     seen: list[trace.SpanContext] = []
 
     def answer(_: object) -> ModelResponse:
         seen.append(trace.get_current_span().get_span_context())
+        if len(seen) == 1:
+            raise down()
         return USED
 
-    driver.rig([down(), answer], retry=retries(1), event_observers=[telemetry.observer]).complete()
+    driver.rig([answer, answer], retry=retries(1), event_observers=[telemetry.observer]).complete()
     assert telemetry.spans == ()
     assert seen[0].is_valid
     assert not seen[0].trace_flags.sampled
+    assert seen[0].trace_id == seen[1].trace_id
+    assert (seen[0].span_id != seen[1].span_id) is has_attempt_spans
     assert sum(count for count, _ in telemetry.points("gen_ai.client.operation.duration").values()) == 2
 
 

@@ -29,7 +29,7 @@ from tramapy.telemetry.otel_import import context as otel_context
 from tramapy.telemetry.otel_import import metrics, trace
 from tramapy.telemetry.otel_metrics import ObserverMetrics
 from tramapy.telemetry.otel_outcome import Outcome
-from tramapy.telemetry.otel_processors import has_synchronous_export, queued_span_count
+from tramapy.telemetry.otel_processors import drops_children, has_synchronous_export, queued_span_count
 from tramapy.telemetry.otel_state import OpenAttempt, OpenOperation, OperationTable
 from tramapy.values import class_label, described
 
@@ -147,6 +147,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         renew_after_fork(self, type(self)._renew)
         self._failure_count = 0
         self._is_checked = False
+        self._drops_attempts = False
         self._endings: dict[str, Callable[[RuntimeEvent], Outcome]] = {
             catalogue.ATTEMPT_COMPLETED.name: otel_outcome.completed_attempt,
             catalogue.ATTEMPT_FAILED.name: otel_outcome.failed_attempt,
@@ -262,7 +263,7 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
 
     def _begin(self, event: RuntimeEvent) -> None:
         if not self._is_checked:
-            self._check_processors()
+            self._look_at_provider()
         parent = otel_context.get_current()
         span = self._started_span(
             otel_spans.operation_name(event),
@@ -270,8 +271,10 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
             trace.SpanKind.INTERNAL,
             otel_spans.operation_attributes(event),
         )
-        context = trace.set_span_in_context(span, otel_spans.without_sdk_spans(parent))
-        oldest = self._operations.add(OpenOperation(event, span, context))
+        context = otel_spans.context_of(span, parent)
+        operation = OpenOperation(event, span, context)
+        operation.has_attempt_spans = operation.is_recording or not self._drops_attempts
+        oldest = self._operations.add(operation)
         if oldest is not None:
             self._give_up(oldest)
 
@@ -289,17 +292,20 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
                 span.add_event(name, otel_spans.event_attributes(event), at_ns)
 
     def _begin_attempt(self, operation: OpenOperation, event: RuntimeEvent) -> None:
-        self._lose_attempt(operation)
+        if operation.attempt is not None:
+            self._lose_attempt(operation, operation.attempt)
         provider_id = str(event.attribute("provider_id"))
         provider_name = self._provider_names.get(provider_id, provider_id)
         operation_name = otel_spans.gen_ai_operation(operation.method_name)
-        span = self._started_span(
-            otel_spans.attempt_name(operation_name, event),
-            operation.context,
-            trace.SpanKind.CLIENT,
-            otel_spans.attempt_attributes(event, operation_name, provider_name),
-        )
-        context = trace.set_span_in_context(span, operation.context)
+        span, context = operation.span, operation.context
+        if operation.has_attempt_spans:
+            span = self._started_span(
+                otel_spans.attempt_name(operation_name, event),
+                context,
+                trace.SpanKind.CLIENT,
+                otel_spans.attempt_attributes(event, operation_name, provider_name),
+            )
+            context = otel_spans.context_of(span, context)
         operation.begin_attempt(OpenAttempt(event, span, context, operation_name, provider_name))
 
     def _started_span(
@@ -332,7 +338,8 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
         if not self._operations.remove(operation):
             self._metrics.count_dropped("unknown_operation")
             return
-        self._lose_attempt(operation)
+        if operation.attempt is not None:
+            self._lose_attempt(operation, operation.attempt)
         outcome = otel_outcome.completed_operation(
             event, operation.last_outcome, cancelled_is_error=self._cancelled_is_error
         )
@@ -344,13 +351,12 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
                 attributes = otel_spans.operation_end_attributes(event, operation)
             otel_spans.finish(operation.span, attributes, outcome, at_ns)
 
-    def _lose_attempt(self, operation: OpenOperation) -> None:
+    def _lose_attempt(self, operation: OpenOperation, attempt: OpenAttempt) -> None:
         """End an attempt whose end was not heard."""
-        attempt, operation.attempt = operation.attempt, None
-        if attempt is not None:
-            self._metrics.count_dropped("lost_attempt")
-            self._metrics.forget_chunks(attempt)
-            otel_spans.finish(attempt.span, {}, otel_outcome.LOST, None)
+        operation.attempt = None
+        self._metrics.count_dropped("lost_attempt")
+        self._metrics.forget_chunks(attempt)
+        otel_spans.finish(attempt.span, {}, otel_outcome.LOST, None)
 
     def _give_up(self, operation: OpenOperation) -> None:
         """End the oldest operation, of which too many are open; its later events are dropped and counted."""
@@ -374,10 +380,12 @@ class OpenTelemetryEventObserver(EngineEventObserver, AttemptContentObserver):
     def _queued_spans(self) -> int | None:
         return queued_span_count(self._tracer_provider or trace.get_tracer_provider())
 
-    def _check_processors(self) -> None:
-        """Warn, once, of a processor that exports on the caller's thread."""
+    def _look_at_provider(self) -> None:
+        """Look, once, at what samples; and warn of a processor that exports on the caller's thread."""
         self._is_checked = True
-        if has_synchronous_export(self._tracer_provider or trace.get_tracer_provider()):
+        provider = self._tracer_provider or trace.get_tracer_provider()
+        self._drops_attempts = drops_children(provider)
+        if has_synchronous_export(provider):
             _logger.warning(
                 "a span processor exports on the caller's thread, so that a slow collector stops your program; "
                 "use BatchSpanProcessor in the place of SimpleSpanProcessor"

@@ -1,20 +1,34 @@
-"""Does a tracer provider export on the thread that ends a span? Told by names alone: the SDK is no requirement."""
+"""What a tracer provider does on the caller's thread. Told by names alone: the SDK is no requirement."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Final, cast
 
-__all__ = ["has_synchronous_export", "queued_span_count"]
+__all__ = ["drops_children", "has_synchronous_export", "queued_span_count"]
 
 _SYNCHRONOUS: Final = "SimpleSpanProcessor"
 # tests use it with a synchronous processor, and it waits for nobody
 _HARMLESS: Final = "InMemorySpanExporter"
+_NEVER: Final = "AlwaysOffSampler"
 
 
 def has_synchronous_export(provider: object) -> bool:
     """Whether a processor of the SDK's provider is a `SimpleSpanProcessor` that waits for its exporter."""
     return any(map(_is_synchronous, _processors(provider)))
+
+
+def drops_children(provider: object) -> bool:
+    """Whether the sampler of the SDK's provider drops each child of a span that it dropped."""
+    describe: object = getattr(getattr(provider, "sampler", None), "get_description", None)
+    description: object = describe() if callable(describe) else None
+    return isinstance(description, str) and (
+        description == _NEVER
+        or (
+            description.startswith("ParentBased{")
+            and description.endswith(f",localParentNotSampled:{_NEVER}}}")
+        )
+    )
 
 
 def queued_span_count(provider: object) -> int | None:

@@ -60,6 +60,8 @@ OWN_ATTRIBUTES: Final = tuple(
 
 # An instrumentation of an SDK that knows this key makes no span of its own beneath ours, and counts no tokens.
 _SUPPRESS_SDK_KEY: Final = "suppress_language_model_instrumentation"
+# under which OpenTelemetry looks for the current span
+(_SPAN_KEY,) = trace.set_span_in_context(trace.INVALID_SPAN, otel_context.Context())
 
 
 def operation_name(event: RuntimeEvent) -> str:
@@ -81,9 +83,12 @@ def gen_ai_operation(method_name: str) -> str:
     return "text_completion" if method_name == "completions.create" else "chat"
 
 
-def without_sdk_spans(parent: Context) -> Context:
-    """Return a context beneath which an instrumentation of an SDK that can be told so stays silent."""
-    return otel_context.set_value(_SUPPRESS_SDK_KEY, True, parent)
+def context_of(span: Span, parent: Context) -> Context:
+    """Return a context beneath a span, in which an instrumentation of an SDK that can be told so stays silent.
+
+    It is made in one step: each value that OpenTelemetry sets by itself costs two copies.
+    """
+    return otel_context.Context({**parent, _SPAN_KEY: span, _SUPPRESS_SDK_KEY: True})
 
 
 def operation_attributes(event: RuntimeEvent) -> Attributes:
@@ -163,11 +168,12 @@ def finish(span: Span, attributes: Attributes | None, outcome: Outcome, at_ns: i
 
 
 def _own(event: RuntimeEvent, names: dict[str, str]) -> Attributes:
-    return {
-        # as exportable does, without a call for the usual name
-        names[key]: (value[:_MAX_LENGTH] if value.isascii() else exportable(value, _MAX_LENGTH))
-        if isinstance(value, str)
-        else value
-        for key, value in event.attributes().items()
-        if key in names
-    }
+    own = event.attributes()
+    found: Attributes = {}
+    for key, name in names.items():
+        value = own.get(key)
+        if value is not None:
+            # as exportable does, without a call for the usual text
+            is_usual = type(value) is str and len(value) <= _MAX_LENGTH and value.isascii()
+            found[name] = value if is_usual or not isinstance(value, str) else exportable(value, _MAX_LENGTH)
+    return found

@@ -34,7 +34,7 @@ class OpenOperation:
     __slots__ = (
         *("serial", "correlation_id", "service_interface", "method_name", "span", "context"),
         *("is_recording", "attempt", "attempt_count", "last_outcome", "input_tokens"),
-        *("output_tokens", "is_abandoned", "older"),
+        *("output_tokens", "is_abandoned", "has_attempt_spans", "older"),
     )
 
     def __init__(self, event: RuntimeEvent, span: Span, context: Context) -> None:
@@ -52,6 +52,7 @@ class OpenOperation:
         self.input_tokens: int = 0
         self.output_tokens: int = 0
         self.is_abandoned = False
+        self.has_attempt_spans = True
         self.older: OpenOperation | None = None
 
     def begin_attempt(self, attempt: OpenAttempt) -> None:
