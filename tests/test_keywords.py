@@ -18,6 +18,7 @@ from tramapy import (
     RetryPolicySettings,
     RuleBasedDlpConfiguration,
     TokenBudgetSettings,
+    ToolDefinition,
     Tramapy,
 )
 
@@ -25,6 +26,7 @@ retry: Any = RetryPolicySettings
 breaker: Any = CircuitBreakerSettings
 budget: Any = TokenBudgetSettings
 rule: Any = DlpRule
+tool: Any = ToolDefinition
 configuration: Any = RuleBasedDlpConfiguration
 
 MISNAMED: dict[str, tuple[Callable[[], object], str]] = {
@@ -52,6 +54,10 @@ MISNAMED: dict[str, tuple[Callable[[], object], str]] = {
     "too many without a name": (
         lambda: configuration((), 5, ()),
         "RuleBasedDlpConfiguration takes 2 without a name; write for example RuleBasedDlpConfiguration(packs=...)",
+    ),
+    "a vendor's word for a field": (
+        lambda: tool(name="x", parameters={}),
+        "Unknown setting 'parameters' of ToolDefinition; did you mean input_schema?",
     ),
     "what is missing": (
         lambda: rule(replacement="x"),

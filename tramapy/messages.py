@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, TypeAlias, TypedDict, Unpack
 
+from tramapy.keywords import explains_names
 from tramapy.values import MOST, each, instance, number, optional_texts, texts
 
 __all__ = [
@@ -129,6 +130,7 @@ class ToolCall:
         return f"ToolCall(name=<{len(self.name)} characters>, <{len(self.arguments_json)} characters>)"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolDefinition:
     """A tool that the model may call; `input_schema` is a JSON Schema object."""

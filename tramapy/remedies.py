@@ -18,6 +18,7 @@ _MEANT = {
     "max_attempts": (("provider_retries", "provider_retries"),),
     "max_retries": (("provider_retries", "provider_retries"), ("retry", "retry")),
     "model_name": (("model", "model"),),
+    "parameters": (("input_schema", "input_schema"),),
     "regex": (("pattern", "pattern"),),
     "retries": (("provider_retries", "provider_retries"), ("retry", "retry")),
     "rules": (("dlp", "dlp"),),

@@ -56,6 +56,27 @@ def test_rt46_an_arbitrary_exception_is_a_permanent_provider_error(driver: Drive
     assert (diagnostic.extension_point, diagnostic.provider_id, diagnostic.attempt) == ("provider", "p", 0)
 
 
+@pytest.mark.parametrize(
+    ("original", "is_told"),
+    [
+        (RuntimeError("Event loop is closed"), True),
+        (RuntimeError("<asyncio.locks.Event object at 0x1> is bound to a different event loop"), True),
+        (RuntimeError("the prompt was hello"), False),
+        (RuntimeError(), False),
+        (RuntimeError(1), False),
+        (ValueError("Event loop is closed"), False),
+    ],
+    ids=["closed", "different", "other words", "no words", "a number", "other type"],
+)
+def test_a_client_of_another_event_loop_is_told_with_the_remedy(
+    original: Exception, is_told: bool, driver: Driver
+) -> None:
+    with pytest.raises(ProviderError) as caught:
+        driver.rig(ScriptedProvider([original])).complete()
+    assert ("make a client for each event loop" in str(caught.value)) is is_told
+    assert "hello" not in str(caught.value)
+
+
 def test_rt47_our_timeout_is_retryable_counts_and_falls_back(async_driver: Driver) -> None:
     async def never(_: object) -> str:
         await anyio.sleep_forever()

@@ -83,10 +83,22 @@ def _defect(attempt: Attempt, error: Exception, found: tuple[BaseException, ...]
             f"{provider} raised a ProviderError whose fields have the wrong type or are missing; call "
             f"super().__init__. A diagnostic observer sees the original"
         )
+    if _is_of_another_loop(culprit):
+        return ProviderError(
+            f"{provider} has connections of another event loop, which may have ended; make a client for each event "
+            f"loop, or make all calls in one"
+        )
     return ProviderError(
         f"{provider} raised {class_label(culprit)}; a provider raises ProviderError. "
         f"A diagnostic observer sees the original"
     )
+
+
+def _is_of_another_loop(error: BaseException) -> bool:
+    """Tell what clients raise that were used in one event loop before, and now in another; the words are Python's."""
+    if type(error) is not RuntimeError or len(error.args) != 1 or not isinstance(error.args[0], str):
+        return False
+    return error.args[0].endswith(("Event loop is closed", "a different event loop", "a different loop"))
 
 
 async def _configuration(attempt: Attempt, error: ConfigurationError) -> ConfigurationError:

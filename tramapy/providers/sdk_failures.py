@@ -95,10 +95,12 @@ class FailureMapper:
         name = type(error).__name__
         # a timeout is a connection error too
         if isinstance(error, self._errors.timeout):
-            return ProviderTimeoutError(f"The provider took too long ({name}).")
+            return ProviderTimeoutError(
+                f"The provider took too long ({name}). Raise the timeout, or ask for less."
+            )
         if isinstance(error, self._errors.connection):
             return _failure(
-                f"The provider could not be reached ({name}).",
+                f"The provider could not be reached ({name}). Check the client's URL, its proxy and the network.",
                 ProviderFailureCode.CONNECTION_FAILED,
                 retryable=True,
             )

@@ -27,7 +27,9 @@ def transport_failure(
     """
     name = type(error).__name__
     if isinstance(error, (library.TimeoutException, TimeoutError)):
-        return ProviderTimeoutError(f"The provider took too long ({name}).")
+        return ProviderTimeoutError(
+            f"The provider took too long ({name}). Raise the timeout, or ask for less."
+        )
     if isinstance(error, library.DecodingError):
         return ProviderError(
             f"The provider's answer cannot be decompressed ({name}).",
@@ -36,6 +38,10 @@ def transport_failure(
         )
     if isinstance(error, (library.RequestError, OSError, *ANYIO_ERRORS)):
         is_early = code is ProviderFailureCode.CONNECTION_FAILED
-        what = "The provider could not be reached" if is_early else "The connection to the provider was lost"
-        return ProviderError(f"{what} ({name}).", retryable=True, failure_code=code)
+        message = (
+            f"The provider could not be reached ({name}). Check the client's URL, its proxy and the network."
+            if is_early
+            else f"The connection to the provider was lost ({name})."
+        )
+        return ProviderError(message, retryable=True, failure_code=code)
     return None
