@@ -10,10 +10,12 @@ from tramapy.clients.http_call import HttpCall
 from tramapy.clients.http_messages import HttpResponse, request_with
 from tramapy.clients.sdk import SdkClient
 from tramapy.errors import ConfigurationError
+from tramapy.keywords import explains_names
 
 __all__ = ["AsyncFallbackSender", "Fallback", "FallbackSender"]
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, repr=False)
 class Fallback:
     """A further route of a wrapped client.
