@@ -1,3 +1,4 @@
+import enum
 import io
 import os
 import re
@@ -12,6 +13,9 @@ from tests.cli.running import run
 from tests.cli.trace.events import dumped
 from tramapy.cli import main
 from tramapy.cli.consoles import leave_output, output_console
+from tramapy.cli.events import EventsFormat
+from tramapy.cli.output_format import OutputFormat
+from tramapy.cli.redact.command import BackendChoice
 
 
 @pytest.fixture
@@ -67,6 +71,12 @@ def test_help_gives_a_file_no_type_of_python_s(command: tuple[str, ...]) -> None
 )
 def test_the_words_after_format_are_the_same_everywhere(command: tuple[str, ...]) -> None:
     assert re.search(r"--format .text\|json(\|markdown)?. ", run(*command, "--help").output)
+
+
+@pytest.mark.parametrize("words", [OutputFormat, EventsFormat, BackendChoice])
+def test_words_of_options_are_texts(words: type[enum.Enum]) -> None:
+    """The oldest typer that is allowed takes no other enum for a default."""
+    assert issubclass(words, str)
 
 
 def test_help_says_in_whole_sentences_what_the_commands_do() -> None:

@@ -16,7 +16,7 @@ from tramapy.hooks.event_page import TRAMAI_KEYS, render_event_page
 __all__ = ["EventsFormat", "show_events"]
 
 
-class EventsFormat(enum.Enum):
+class EventsFormat(enum.StrEnum):
     """What every command knows, and the page of the documentation."""
 
     TEXT = "text"

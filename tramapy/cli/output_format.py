@@ -7,7 +7,7 @@ import enum
 __all__ = ["OutputFormat"]
 
 
-class OutputFormat(enum.Enum):
+class OutputFormat(enum.StrEnum):
     """For people, or for programs."""
 
     TEXT = "text"

@@ -29,19 +29,21 @@ from tramapy.dlp.portable import PortableRules
 from tramapy.errors import ConfigurationError
 from tramapy.remedies import unknown_name
 
-__all__ = ["redact"]
+__all__ = ["BackendChoice", "redact"]
 
 
-class _Backend(enum.Enum):
+class BackendChoice(enum.StrEnum):
+    """The words after `--backend`."""
+
     AUTO = "auto"
     STDLIB = "stdlib"
     RE2 = "re2"
 
 
-_BACKENDS: Final[dict[_Backend, Backend]] = {
-    _Backend.AUTO: "auto",
-    _Backend.STDLIB: "stdlib",
-    _Backend.RE2: "re2",
+_BACKENDS: Final[dict[BackendChoice, Backend]] = {
+    BackendChoice.AUTO: "auto",
+    BackendChoice.STDLIB: "stdlib",
+    BackendChoice.RE2: "re2",
 }
 
 
@@ -69,7 +71,7 @@ def redact(
         list[str] | None,
         typer.Option("--disable", metavar="RULE", help="Leave out a rule of a pack; may be given again."),
     ] = None,
-    backend: Annotated[_Backend, typer.Option("--backend", help="What searches.")] = _Backend.AUTO,
+    backend: Annotated[BackendChoice, typer.Option("--backend", help="What searches.")] = BackendChoice.AUTO,
     is_jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Inputs are records of JSON, one a line.")
     ] = False,
@@ -129,8 +131,10 @@ def redact(
         raise typer.Exit(2)
 
 
-def _portable(rules: Path | None, packs: list[str], disabled: list[str], backend: _Backend) -> PortableRules:
-    if backend is _Backend.RE2 and load_re2() is None:
+def _portable(
+    rules: Path | None, packs: list[str], disabled: list[str], backend: BackendChoice
+) -> PortableRules:
+    if backend is BackendChoice.RE2 and load_re2() is None:
         raise InputError(
             "--backend re2 needs google-re2. Install it with: pip install 'tramapy[re2]', or leave --backend out"
         )
