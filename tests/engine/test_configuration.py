@@ -213,7 +213,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"event_observers": [print]},
-        r"event_observers\[0\]: builtin_function_or_method has no on_engine_event; derive",
+        r"event_observers\[0\] is a bare function, without on_engine_event; write a class",
     ),
     (
         {"event_observers": [AsyncListener()]},

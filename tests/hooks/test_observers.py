@@ -139,8 +139,12 @@ def test_async_observers_and_strangers_are_refused_by_position() -> None:
 
     with pytest.raises(ConfigurationError, match=r"event_observers\[1\]: Async\.on_engine_event is async"):
         ObserverChain([Untyped(), Async()])
-    with pytest.raises(ConfigurationError, match=r"event_observers\[0\]: object has no on_engine_event"):
+    with pytest.raises(ConfigurationError, match=r"\[0\] is of type object, without on_engine_event"):
         ObserverChain([object()])
+    with pytest.raises(
+        ConfigurationError, match=r"\[0\] is a bare function, .* on_engine_event\(self, name, attr"
+    ):
+        ObserverChain([print])
 
 
 def within(chain: ObserverChain, step: Callable[[], object]) -> object:

@@ -12,7 +12,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.hooks.diagnostics import FailurePolicy, add_note_once, report_secondary_failure
 from tramapy.hooks.event_model import AttributeValue, RuntimeEvent
 from tramapy.messages import ModelRequest, ModelResponse
-from tramapy.values import class_label, misspelled
+from tramapy.values import class_label, described, misspelled
 
 __all__ = ["AttemptContentObserver", "EngineEventObserver", "ObserverChain"]
 
@@ -278,7 +278,8 @@ def _sink(position: int, observer: EngineEventObserver) -> Callable[[RuntimeEven
     if callable(untyped):
         return lambda event: untyped(event.name, event.attributes())
     raise ConfigurationError(
-        f"{where}: {type(observer).__name__} has no on_engine_event; derive it from EngineEventObserver"
+        f"{where} is {described(observer)}, without on_engine_event; write a class that derives from "
+        f"EngineEventObserver, with a method on_engine_event(self, name, attributes)"
     )
 
 
