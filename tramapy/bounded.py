@@ -24,6 +24,7 @@ import codecs
 import inspect
 import types
 from collections.abc import (
+    AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
     Awaitable,
@@ -176,8 +177,7 @@ def read_bounded_bytes(
         TypeError: As in `read_bounded_body`.
         ValueError: `limit_bytes` is below 1.
     """
-    check = _Check(limit_bytes, None)
-    if isinstance(source, types.GeneratorType):
+    if isinstance(source, types.GeneratorType) and type(limit_bytes) is int and limit_bytes > 0:
         # nearly all bodies come in one piece
         pieces = cast("Generator[bytes, None, None]", source)
         taken = [next(pieces, b"")]
@@ -187,6 +187,7 @@ def read_bounded_bytes(
                 return taken[0]
             taken.append(second)
         source = _all_pieces(taken, pieces)
+    check = _Check(limit_bytes, None)
     return check.whole(_collect(source, check.limit_bytes), source_name)
 
 
@@ -222,6 +223,15 @@ async def aread_bounded_bytes(
     source: AsyncByteSource, limit_bytes: int = DEFAULT_LIMIT_BYTES, *, source_name: str = "The body"
 ) -> bytes:
     """Do what `read_bounded_bytes` does, with an async source."""
+    if isinstance(source, types.AsyncGeneratorType) and type(limit_bytes) is int and limit_bytes > 0:
+        pieces = cast("AsyncGenerator[bytes, None]", source)
+        taken = [await anext(pieces, b"")]
+        if type(taken[0]) is bytes and len(taken[0]) <= limit_bytes:
+            second = await anext(pieces, None)
+            if second is None:
+                return taken[0]
+            taken.append(second)
+        source = _aall_pieces(taken, pieces)
     check = _Check(limit_bytes, None)
     return check.whole(await _acollect(source, check.limit_bytes), source_name)
 
@@ -353,6 +363,19 @@ def _all_pieces(taken: list[bytes], others: Generator[bytes, None, None]) -> Gen
     """Give pieces of which some were taken before."""
     yield from taken
     yield from others
+
+
+async def _aall_pieces(
+    taken: list[bytes], others: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    """Do what `_all_pieces` does."""
+    try:
+        for piece in taken:
+            yield piece
+        async for piece in others:
+            yield piece
+    finally:
+        await others.aclose()
 
 
 def _read_chunks(reader: ByteReader, collected: _Collected) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tramapy.clients.remembered import remembered
@@ -38,6 +39,10 @@ _TIMEOUTS: Final = ("connect", "read", "write", "pool")
 _EXTENSIONS: Final = ("http_version", "reason_phrase")
 
 
+_NAME: Final = itemgetter(0)
+_VALUE: Final = itemgetter(1)
+
+
 class BodyKind(NamedTuple):
     """What the head of a response says of its body.
 
@@ -52,15 +57,11 @@ class BodyKind(NamedTuple):
 
 def body_kind(response: HttpResponse) -> BodyKind:
     """Read what a response's head says of its body."""
-    content_type, is_encoded = b"", False
-    # one walk, for the library walks over all of them for each that is asked for
-    for name, value in response.headers.raw:
-        small = name.lower()
-        if small == b"content-type":
-            content_type = content_type or value
-        elif small == b"content-encoding":
-            is_encoded = True
-    return BodyKind(content_type.decode("latin-1"), is_encoded)
+    # one walk, for the library walks over all of them for each that is asked for; of several the first counts
+    raw = response.headers.raw
+    raw.reverse()
+    found: dict[bytes, bytes] = dict(zip(map(bytes.lower, map(_NAME, raw)), map(_VALUE, raw), strict=True))
+    return BodyKind(found.get(b"content-type", b"").decode("latin-1"), b"content-encoding" in found)
 
 
 class Head(NamedTuple):
