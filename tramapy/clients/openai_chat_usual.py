@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, Final
 
 from tramapy.clients.message_drafts import text_response
-from tramapy.clients.usual_answer import UsualAnswer, joined_words
-from tramapy.values import MOST
+from tramapy.clients.usual_answer import (
+    ARRAY,
+    COUNTS,
+    NO_DETAILS,
+    NONE,
+    OBJECT,
+    Shapes,
+    UsualAnswer,
+    are_counts,
+    are_words,
+)
 from tramapy.wire.finish_reasons import chat_finish_reason
 from tramapy.wire.json_values import text_of
 from tramapy.wire.token_counts import counted_usage
@@ -39,77 +47,30 @@ _DETAILS: Final = frozenset(
 _TIERS: Final = (None, "default")
 _FINISH_REASONS: Final = ("stop", "length")
 
-# compared with, since a type checker would want a cast behind `type(value) is dict`, which costs 60 ns
-_OBJECT: Final[Any] = dict
-_ARRAY: Final[Any] = list
-_NONE: Final[Any] = type(None)
-_IN_HEAD: Final = frozenset((str, int, _NONE, _ARRAY, _OBJECT))
-_IN_MESSAGE: Final = frozenset((str, _NONE, _ARRAY))
-_IN_USAGE: Final = frozenset((int, _NONE, _OBJECT))
+_IN_HEAD: Final = frozenset((str, int, NONE, ARRAY, OBJECT))
+_IN_MESSAGE: Final = frozenset((str, NONE, ARRAY))
+_IN_USAGE: Final = frozenset((int, NONE, OBJECT))
 
-_NO_DETAILS: Final[Mapping[str, object]] = {}
-_is_count: Final = range(MOST + 1).__contains__
+_SHAPES: Final = Shapes(word_objects=1)
 
 
 def usual_answer(body: Mapping[str, Any]) -> UsualAnswer | None:
     """Return an answer that has no text beside the content of one choice; None for any other."""
-    values: Any = body.values()
     choices: Any = body.get("choices")
     usage: Any = body.get("usage")
-    kinds = [*map(type, values)]
-    if (
-        not body.keys() <= _HEAD
-        or type(choices) is not _ARRAY
-        or type(usage) is not _OBJECT
-        or kinds.count(_ARRAY) != 1
-        or kinds.count(_OBJECT) != 1
-        or not _IN_HEAD.issuperset(kinds)
-        or body.get("service_tier") not in _TIERS
-        or len(choices) != 1
-    ):
-        return None
-    words = joined_words(values, kinds)
-    if words is None:
+    if type(choices) is not ARRAY or type(usage) is not OBJECT or len(choices) != 1:
         return None
     choice: Any = choices[0]
-    message: Any = choice.get("message") if type(choice) is _OBJECT else None
-    if (
-        type(message) is not _OBJECT
-        or not choice.keys() <= _CHOICE
-        or choice.get("finish_reason") not in _FINISH_REASONS
-        or choice.get("logprobs") is not None
-        or type(choice.get("index")) is not int
-    ):
+    message: Any = choice.get("message") if type(choice) is OBJECT else None
+    given: Any = usage.get("prompt_tokens_details") or NO_DETAILS
+    made: Any = usage.get("completion_tokens_details") or NO_DETAILS
+    if not (type(message) is type(given) is type(made) is OBJECT):
         return None
-    content: Any = message.get("content")
-    said: Any = message.values()
-    if (
-        type(content) is not str
-        or not message.keys() <= _MESSAGE
-        or message.get("role") != "assistant"
-        or message.get("refusal") is not None
-        or not _IN_MESSAGE.issuperset(map(type, said))
-        # beside the role and the content nothing has a value
-        or len([*filter(None, said)]) != 1 + bool(content)
-    ):
+    objects = (body, choice, message, usage, given, made)
+    words = _SHAPES.words(objects, _is_usual)
+    if words is None or not are_words(words):
         return None
-    return _with_usage(
-        usage,
-        content,
-        body,
-        choice["finish_reason"],
-        words.count(":") + len(body) + len(choice) + len(message),
-    )
-
-
-def _with_usage(
-    usage: Mapping[str, Any], content: str, head: Mapping[str, Any], finish_reason: str, colon_count: int
-) -> UsualAnswer | None:
-    given: Any = usage.get("prompt_tokens_details") or _NO_DETAILS
-    made: Any = usage.get("completion_tokens_details") or _NO_DETAILS
-    if not (type(given) is type(made) is _OBJECT):
-        return None
-    kinds = [*map(type, chain(usage.values(), given.values(), made.values()))]
+    content: str = message["content"]
     counts = (
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
@@ -118,11 +79,12 @@ def _with_usage(
         given.get("cache_write_tokens"),
     )
     if (
-        not usage.keys() <= _USAGE
-        or not (given.keys() <= _DETAILS and made.keys() <= _DETAILS)
-        or not _IN_USAGE.issuperset(kinds)
-        or kinds.count(_OBJECT) != (given is not _NO_DETAILS) + (made is not _NO_DETAILS)
-        or not all(map(_is_count, filter(None, counts)))
+        body.get("service_tier") not in _TIERS
+        or choice["finish_reason"] not in _FINISH_REASONS
+        or message["role"] != "assistant"
+        # beside the role and the content nothing has a value
+        or len([*filter(None, message.values())]) != 1 + bool(content)
+        or not are_counts(counts)
     ):
         return None
     response = text_response(
@@ -130,8 +92,35 @@ def _with_usage(
         refusal=None,
         reasoning=None,
         usage=counted_usage(*counts),
-        model=text_of(head.get("model")),
-        finish_reason=chat_finish_reason(finish_reason),
-        response_id=text_of(head.get("id")),
+        model=text_of(body.get("model")),
+        finish_reason=chat_finish_reason(choice["finish_reason"]),
+        response_id=text_of(body.get("id")),
     )
-    return UsualAnswer(response, colon_count + len(usage) + len(given) + len(made))
+    return UsualAnswer(response, words.count(":") + sum(map(len, objects)))
+
+
+def _is_usual(body: Any, choice: Any, message: Any, usage: Any, given: Any, made: Any) -> bool:
+    """Tell whether an answer's objects have known names alone, and values of types that say nothing."""
+    kinds = [*map(type, body.values())]
+    counts = [*map(type, usage.values())]
+    return (
+        body.keys() <= _HEAD
+        and kinds.count(ARRAY) == kinds.count(OBJECT) == 1
+        and _IN_HEAD.issuperset(kinds)
+        and choice.keys() <= _CHOICE
+        and type(choice.get("finish_reason")) is str
+        and choice.get("logprobs") is None
+        and type(choice.get("index")) is int
+        and message.keys() <= _MESSAGE
+        and type(message.get("content")) is str
+        and type(message.get("role")) is str
+        and message.get("refusal") is None
+        and _IN_MESSAGE.issuperset(map(type, message.values()))
+        and usage.keys() <= _USAGE
+        and _IN_USAGE.issuperset(counts)
+        and counts.count(OBJECT) == (given is not NO_DETAILS) + (made is not NO_DETAILS)
+        and given.keys() <= _DETAILS
+        and made.keys() <= _DETAILS
+        and COUNTS.issuperset(map(type, given.values()))
+        and COUNTS.issuperset(map(type, made.values()))
+    )
