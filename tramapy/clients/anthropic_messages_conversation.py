@@ -55,17 +55,15 @@ class Conversation:
         self._places: list[Place] = []
         self._hidden_turns: list[int] = []
         self._tool_names: dict[str, str] = {}
-        self._read_system(params.get("system"))
+        system = params.get("system")
+        if isinstance(system, (str, list)) and system:
+            self._read_content(SYSTEM, MessageRole.SYSTEM, cast("str | list[object]", system))
         turns = params.get("messages")
         for position, turn in enumerate(cast("list[object]", turns) if isinstance(turns, list) else ()):
             self._read_turn(position, turn)
         if params.get("container"):
             unscanned.add("container")
         self.end: int = len(messages)
-
-    def _read_system(self, system: object) -> None:
-        if isinstance(system, (str, list)) and system:
-            self._read_content(SYSTEM, MessageRole.SYSTEM, cast("str | list[object]", system))
 
     def _read_turn(self, position: int, turn: object) -> None:
         fields = mapping_of(turn)

@@ -30,6 +30,8 @@ class MessagesRequest(WireRequest):
     _plan: Plan = REQUEST
     _list: str = "messages"
 
+    _has_changed_thinking: bool = False
+
     def __init__(self, body: Mapping[str, object]) -> None:
         self._body = body
         self._owner = object()
@@ -47,11 +49,13 @@ class MessagesRequest(WireRequest):
             Conversation(params, self._owner, messages, unscanned) for params in self._params(self._body)
         ]
         self.messages: tuple[Message, ...] = tuple(messages)
-        self.unscanned: tuple[str, ...] = tuple(sorted(unscanned))
+        self.unscanned: tuple[str, ...] = tuple(sorted(unscanned)) if unscanned else ()
         self.model: str = self._first_model()
         self.is_stream: bool = self._body.get("stream") is True
         tools: list[ToolDefinition] = []
         for conversation in self._conversations:
+            if conversation.has_changed_thinking:
+                self._has_changed_thinking = True
             given = conversation.params.get("tools")
             if given:
                 names = [text_of(tool.get("name")) for tool in mappings_of(given)]
@@ -73,13 +77,16 @@ class MessagesRequest(WireRequest):
 
     def encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         """Return the body to send."""
+        is_same = messages is self.messages and rest is None and model == self.model
+        if is_same and not self._has_changed_thinking:
+            return self._body
         return read_request(lambda: self._encoded(messages, model, rest))
 
     def _encoded(self, messages: Sequence[Message], model: str, rest: str | None) -> Mapping[str, object]:
         body = self._body
         has_other_rest = rest is not None and rest != self.rest
         is_same = not has_other_rest and are_same(self.messages, messages)
-        if not is_same or any(conversation.has_changed_thinking for conversation in self._conversations):
+        if not is_same or self._has_changed_thinking:
             if rest is not None and has_other_rest:
                 files = self._files
                 merged = merged_text(body if files is None else files.body, self._plan, rest)
