@@ -48,7 +48,7 @@ _SEPARATOR = (
 _IN_JSON_ENDS = r"(?=[ \t]{0,4}(?:[,}\]\r\n]|\Z|(?<=[ \t])(?:\#|//)))"
 _IN_JSON = r"(?:[^\"\n]{1,64}+|\"(?![ \t]{0,4}(?:[,:}\]\r\n]|\Z|(?<=[ \t])(?:\#|//))))"
 _VALUE = (
-    r"(?:(?-i:[bBfFrRuU][bBfFrRuU]?)(?=[\"'])|)(?:\"\"(?=\"[^\"])|''(?='[^'])|)(?:(?=[\"'`])"
+    r"(?!\s)(?:(?-i:[bBfFrRuU][bBfFrRuU]?)(?=[\"'])|)(?:\"\"(?=\"[^\"])|''(?='[^'])|)(?:(?=[\"'`])"
     # A quote ends no value where none can: it was escaped.
     rf"(?:(?:(?<=\":)|(?<=\": ))\"(?P<j>{_IN_JSON}{{1,16}}+)\"{_IN_JSON_ENDS}"
     # In runs, and none of them given back: a text full of quotes costs little then.
@@ -60,6 +60,7 @@ _BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
 _QUOTED = {"u": None, "e": "d", "f": "s"}
 _LONGEST_NAME = 64
 _WORD = re.compile(r"[0-9A-Za-z_.-]{0,2048}")
+_LONG_WORD = re.compile(rf"[0-9A-Za-z_.-]{{{_LONGEST_NAME + 1}}}")
 _CLOSE = 12
 _FARTHEST = 1_024
 """How far behind the beginning of a name its value may go on that is judged: its attributes are the most between."""
@@ -167,19 +168,16 @@ class _NamedValues:
             if not self._is_password and len(places) > MANY:
                 places = before_mixed(text, places, _FARTHEST)
             run = Run(_BARE, text, tells_dull=not self._is_password)
-            word: Run | None = None
             last, rest_start = -_CLOSE, -1
             for place in places:
                 # A name well inside of a bare value can only have the end of that value as its own.
                 if place < rest_start:
                     continue
                 # Names of names, on and on, have no value but behind the last ones.
-                if place - last < _CLOSE:
-                    word = word or Run(_WORD, text, _MOST_MARKED, _LONGEST_NAME)
-                    word.reach(place)
-                    if word.end - place > _LONGEST_NAME:
-                        rest_start = word.end - _LONGEST_NAME
-                        continue
+                if place - last < _CLOSE and _LONG_WORD.match(text, place):
+                    word = _WORD.match(text, place)
+                    rest_start = word.end() - _LONGEST_NAME  # type: ignore[union-attr]  # matches anything
+                    continue
                 last = place
                 match = self._pattern.match(text, place)
                 if match is not None:
