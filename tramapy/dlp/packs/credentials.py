@@ -101,7 +101,8 @@ _URL_KEY_MARKS = tuple(
     for mark in (r"\?", "&")
 )
 _LONGEST_URL_KEY_NAME = 48
-_URL_VALUE = re.compile(rf"{_URL_CHARACTER}*")
+_MOST_READ = 2_048
+_URL_VALUE = re.compile(rf"{_URL_CHARACTER}{{0,{_MOST_READ}}}")
 _SHORTEST_URL_KEY = 8
 _LONGEST_URL_KEY = 512
 _URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>{_URL_CHARACTER}{{8,512}})(?!{_URL_CHARACTER})"
@@ -125,7 +126,7 @@ def _url_keys(view: View) -> Iterator[tuple[int, int]]:
             if match is None:
                 continue
             start = match.end()
-            run = run or Run(_URL_VALUE, text)
+            run = run or Run(_URL_VALUE, text, _MOST_READ, _LONGEST_URL_KEY + 1)
             run.reach(start)
             rest_start = run.end - _LONGEST_URL_KEY - _LONGEST_URL_KEY_NAME
             if _SHORTEST_URL_KEY <= run.end - start <= _LONGEST_URL_KEY and _is_url_key(

@@ -51,7 +51,8 @@ _VALUE = (
     rf"(?:\"(?P<d>[^\"\n]{{4,256}})\"|'(?P<s>[^'\n]{{4,256}})'|`(?P<b>[^`\n]{{4,256}})`|(?P<u>{_BARE}{{4}}))"
 )
 _PASSWORD = re.compile(rf"(?:{_WORDS}){_JOINT}{_VALUE}")
-_BARE_RUN = re.compile(rf"{_BARE}*")
+_MOST_READ = 2_048
+_BARE_RUN = re.compile(rf"{_BARE}{{0,{_MOST_READ}}}")
 _LIVELY = re.compile(r"[0-9!@#$%^*+?~]")
 _LONGEST = 1_024
 _LONGEST_NAME = 64
@@ -72,7 +73,7 @@ def _passwords(view: View) -> Iterator[Cut]:
             if stem in part:
                 places += [match.start() - offset for match in view.matches(pattern, _LONGEST_STEM)]
     text = view.text
-    run = Run(_BARE_RUN, text)
+    run = Run(_BARE_RUN, text, _MOST_READ, _LONGEST + 1)
     done, lively = -1, -1
     for place in sorted(places):
         # Well inside of a value, a word can only have the end of that value as its own.

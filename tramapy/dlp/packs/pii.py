@@ -47,6 +47,11 @@ _LONGEST_LOCAL = 64
 _LONGEST_LABEL = 64
 # The literal in front lets the standard library skip to it; what follows spares most others the search.
 _AT = re.compile(rf"@(?=[\w{_MARKS}][\w{_MARKS}-]{{0,62}}\.)")
+_DOMAIN_AT = re.compile(
+    rf"@(?=(?:[\w{_MARKS}][\w{_MARKS}-]{{0,62}}+\.){{1,8}}(?:xn--|(?:(?![\d_])[\w{_MARKS}]){{2}}))"
+)
+"""The same where there are many; it spares nearly all that are none."""
+_LONGEST_DOMAIN = 8 * _LONGEST_LABEL + 8
 _LONGEST_USER_INFO = 256
 
 
@@ -55,6 +60,8 @@ def _emails(view: View) -> Sequence[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     signs = view.matches(_AT, _LONGEST_LABEL + 1)
     are_many = len(signs) > MANY
+    if are_many:
+        signs = view.matches(_DOMAIN_AT, _LONGEST_DOMAIN)
     for sign in signs:
         at = sign.start()
         if are_many and text[at - 1] != '"' and _is_user_info(text, at, at):

@@ -60,11 +60,17 @@ class Run:
 
     def reach(self, start: int) -> None:
         """Read the value that a place is in."""
-        if start >= self._whole_end:
-            match = self._pattern.match(self._text, start)
-            self.end = start if match is None else match.end()
-            is_part = self.end - start == self._most
-            self._whole_end = self.end - self._ahead if is_part else self.end
-            self.kept_end = start + len(self._text[start : self.end].rstrip(_ENDS))
-            if self._tells_dull and _LIVELY.search(self._text, start, self.end) is None:
-                self.dull_end = self.end
+        if start < self._whole_end:
+            return
+        text, end = self._text, start
+        while True:
+            match = self._pattern.match(text, end)
+            before, end = end, end if match is None else match.end()
+            self.kept_end = start + len(text[start:end].rstrip(_ENDS))
+            is_part = end - before == self._most
+            self._whole_end = self.kept_end - self._ahead if is_part else end
+            if not is_part or self._whole_end > start:
+                break  # else it goes on with marks that may, or may not, end a sentence
+        self.end = end
+        if self._tells_dull and _LIVELY.search(text, start, end) is None:
+            self.dull_end = end
