@@ -93,15 +93,12 @@ _IBAN_VALUES = {character: str(int(character, 36)) for character in "0123456789A
 
 def is_card(digits: str) -> bool:
     """Tell whether digits are a card number: issuer, length and checksum (Luhn, US patent 2,950,048)."""
-    issuers = _ISSUERS_BY_DIGIT.get(digits[:1])
-    if issuers is None:
-        return False
     length = len(digits)
     encoded = digits.encode("ascii", "replace")
     total = sum(encoded[-1::-2]) + sum(encoded[-2::-2].translate(_DOUBLED))
     if (total - length * _NOUGHT) % 10:
         return False
-    for first, lengths in issuers:
+    for first, lengths in _ISSUERS_BY_DIGIT.get(digits[:1], ()):
         if length in lengths and first.match(digits):
             return digits.strip(digits[0]) != ""
     return False
