@@ -18,6 +18,8 @@ TAKEN = {
     "marked section": ("<password><![CDATA[", "hunter2", "]]></password>"),
     "key element": ("<apiKey>", "abcd1234efgh5678", "</apiKey>"),
     "named by an attribute": ('<entry key="password">', "hunter2", "</entry>"),
+    "value of a label": ('{"label": "Password:", "value": "', "x9k2mz", '"}'),
+    "list of arguments": ('["mysql", "--password", "', "x9k2mz", '", "db"]'),
     "attribute": ('<add key="Password" value="', "hunter2", '"/>'),
     "variable": ('{"name": "DB_PASSWORD", "value": "', "hunter2", '"}'),
     "variable on lines": ("- name: DB_PASSWORD\n  value: ", "hunter2", "\n"),
@@ -81,6 +83,12 @@ TAKEN = {
 }
 
 HARMLESS = [
+    '{"label": "Password:", "name": "email"}',
+    '{"prompt": "Enter password ", "field1": "x"}',
+    '[{"a": {"b": "PASSWORD "}, "id1": 3}]',
+    'print("password ", x1, "y")',
+    't("Password:"), t("Name2")',
+    'option("--password", "password1")',
     '<label for="password">Password</label> <option value="password">Password grant</option>',
     "<password>The password of the user</password>",
     "if token > 5 and x <y/>",

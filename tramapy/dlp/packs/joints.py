@@ -16,7 +16,7 @@ JOINT: Final = (
     r"(?:(?=[\"'`*_ \t|:])(?:"
     r"(?P<cell>[\"'`*_]{0,2}(?:[ \t]{0,40}\|[ \t]{0,8}|[ ]{0,4}\t[ \t]{0,4}))"
     r"|(?P<line>[\"'`*_]{0,2}[ \t]{0,4}:[*_]{0,2}[ \t]{0,4}(?:[|>][+-]?[ \t]{0,4})?(?:\r?\n[ \t>]{0,40}){1,2}))"
-    r"|(?P<field>(?=[\"' \t,:\r\nvc])[\"']?[ \t]{0,4}(?:,?|:\s{0,4}\{)[ \t\r\n]{0,24}[\"']?(?=[vc])"
+    r"|(?P<field>(?=[\"' \t,:\r\nvc])(?:[ \t]?:[ \t]?)?[\"']?[ \t]{0,4}(?:,?|:\s{0,4}\{)[ \t\r\n]{0,24}[\"']?(?=[vc])"
     r"(?:value|content)[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
     r"|(?=[\"'`,; (*_<:\t-])(?:"
     r"(?P<pair>[\"']?[,;] ?)|(?P<call> ?\( ?(?=[\"']))|(?P<dash>[\"'`*_]{0,2}(?: ?-> ?| - ))|(?P<form>\"(?:\r?\n){2})"
@@ -32,7 +32,8 @@ ELEMENT: Final = (
 """Between a name in a tag and the next tag, with the value."""
 
 HELD_FIELD: Final = (
-    r"""["']?[ \t]*(?:,?|:\s*\{)\s*["']?(?:[vV][aA][lL][uU][eE]|[cC][oO][nN][tT][eE][nN][tT])"""
+    r"""(?:[ \t]?:[ \t]?)?["']?[ \t]*(?:,?|:\s*\{)\s*"""
+    r"""["']?(?:[vV][aA][lL][uU][eE]|[cC][oO][nN][tT][eE][nN][tT])"""
 )
 """The group `field` of `JOINT` for a stream, in our dialect, up to its last quote."""
 HELD: Final = (
@@ -66,6 +67,9 @@ _IN_OPTION = re.compile(
     re.IGNORECASE,
 )
 """Read from its end; shorter than `_NEAR`."""
+_IN_LIST = re.compile(
+    rf"\[[^\[\]()]*[\"']--?(?:[0-9a-z]{{1,20}}-){{0,4}}(?:{_BEFORE_OPTION})?\Z", re.IGNORECASE
+)
 _OPTION_ENDS = frozenset("-" + "".join(word[-1] + word[-1].upper() for word in _BEFORE_OPTION.split("|")))
 _OPTION_GOES_ON = re.compile(r"[ \t]{1,4}(?:--?[A-Za-z]|\\\r?\n)")
 _LOGIN = re.compile(
@@ -163,7 +167,12 @@ def is_joined(
     if form is not None:
         return text.endswith('name="', before, place) and _LINE_ENDS.match(text, behind) is not None
     if pair is not None:
-        return _is_pair(match, value, behind)
+        is_listed = (
+            quoted is not None
+            and text[place - 1 : place] in _OPTION_ENDS
+            and _IN_LIST.search(text, before, place) is not None
+        )
+        return _is_argument(text, value, behind, quoted) if is_listed else _is_pair(match, value, behind)
     if rest:
         return False
     if call is not None:

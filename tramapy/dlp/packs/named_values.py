@@ -47,13 +47,19 @@ _SEPARATOR = (
 )
 _IN_JSON_ENDS = r"(?=[ \t]{0,4}(?:[,}\]\r\n]|\Z|(?<=[ \t])(?:\#|//)))"
 _IN_JSON = r"(?:[^\"\n]{1,64}+|\"(?![ \t]{0,4}(?:[,:}\]\r\n]|\Z|(?<=[ \t])(?:\#|//))))"
+# What goes on so behind a quote shows that the quote ends the string that the name is in, and begins no value.
+_CLOSED = (
+    r"[\"'](?:[ \t]{0,4}[}\])]{0,4}[ \t]{0,4},[ \t]{0,24}(?:[A-Za-z_.]{0,16}[\[{(]{1,3})?[\"']"
+    r"|,[ \t][^\"'\n]{0,80},[ \t]?[\"'])"
+)
 _VALUE = (
     r"(?!\s)(?:(?-i:[bBfFrRuU][bBfFrRuU]?)(?=[\"'])|)(?:\"\"(?=\"[^\"])|''(?='[^'])|)(?:(?=[\"'`])"
     # A quote ends no value where none can: it was escaped.
     rf"(?:(?:(?<=\":)|(?<=\": ))\"(?P<j>{_IN_JSON}{{1,16}}+)\"{_IN_JSON_ENDS}"
     # In runs, and none of them given back: a text full of quotes costs little then.
-    r"|\"(?P<d>(?:[^\"\n]{1,64}+|\"(?=[0-9A-Za-z])){1,16}+)\"|'(?P<s>(?:[^'\n]{1,64}+|'(?=[0-9A-Za-z])){1,16}+)'"
-    r"|\"(?P<e>[^\"\n]{1,256}+)\"|'(?P<f>[^'\n]{1,256}+)'|`(?P<b>[^`\n]{1,256}+)`"
+    rf"|(?!{_CLOSED})(?:"
+    r"\"(?P<d>(?:[^\"\n]{1,64}+|\"(?=[0-9A-Za-z])){1,16}+)\"|'(?P<s>(?:[^'\n]{1,64}+|'(?=[0-9A-Za-z])){1,16}+)'"
+    r"|\"(?P<e>[^\"\n]{1,256}+)\"|'(?P<f>[^'\n]{1,256}+)')|`(?P<b>[^`\n]{1,256}+)`"
     r")|[\"'`]?(?P<u>[^\s\"'`;,&<>(){}\[\]|]))"
 )
 _BARE = re.compile(r"[^\s\"'`;,&<>(){}\[\]|]*")
