@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # the tests start many processes, and none need compile again what another has compiled
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-peers test-peers-wrap test-peers-rotel format lint types mypy pyright verifytypes gate check bench bench-peers clean
+.PHONY: help demo test test-peers test-peers-wrap test-peers-rotel test-peers-dashboards format lint types mypy pyright verifytypes gate check bench bench-peers clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -81,12 +81,17 @@ bench-peers: ## the same against LiteLLM and against products that redact, in en
 	.venv-peers-openllmetry/bin/python -m pip install --quiet --disable-pip-version-check 'opentelemetry-instrumentation-openai==0.62.4' opentelemetry-sdk openai google-re2 tenacity
 	.venv-peers-openllmetry/bin/python -W ignore -m benchmarks.telemetry_peers OpenLLMetry
 
-test-peers: test-peers-wrap test-peers-rotel ## against independent programs, in environments of their own
+test-peers: test-peers-wrap test-peers-rotel test-peers-dashboards ## against independent programs, in environments of their own
 
 test-peers-rotel:
 	$(PYTHON) -m venv .venv-peers-rotel
 	.venv-peers-rotel/bin/python -m pip install --quiet --disable-pip-version-check 'rotel==0.0.1a15' opentelemetry-sdk opentelemetry-exporter-otlp-proto-http opentelemetry-exporter-otlp-proto-grpc 'anyio>=4.4'
 	.venv-peers-rotel/bin/python -W ignore -m tests.peers.rotel_collector
+
+test-peers-dashboards:
+	$(PYTHON) -m venv .venv-peers-dashboards
+	.venv-peers-dashboards/bin/python -m pip install --quiet --disable-pip-version-check 'grafana-foundation-sdk==1769699998!10.1.0' 'promql-parser==0.12.0' pyyaml
+	.venv-peers-dashboards/bin/python -m tests.peers.dashboards
 
 test-peers-wrap: $(STAMP) ## wrapped clients against aimock (npm), old SDKs and the vendors' own tests; PARTS="aimock sdks" for some of them
 	$(BIN)/python -m tests.peers $(PARTS)
