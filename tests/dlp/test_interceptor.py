@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +25,7 @@ from tests.dlp.contexts import (
     rule_of,
 )
 from tests.dlp.patterns import PATTERNS, TEXTS
-from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor
+from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
 from tramapy.errors import ConfigurationError, DlpInspectionError
 from tramapy.hooks.dlp import DlpContentType, StreamingDlpInterceptor
 
@@ -312,3 +314,30 @@ def test_a_subclass_that_inspects_otherwise_is_asked_for_whole_texts() -> None:
 
     assert Stricter(RuleBasedDlpConfiguration(rules=())).open_stream(context_of()) is None
     assert Alike(RuleBasedDlpConfiguration(rules=())).open_stream(context_of()) is not None
+
+
+@pytest.mark.parametrize("content_type", DlpContentType)
+def test_a_text_outside_of_an_operation_is_redacted_as_one_inside(content_type: DlpContentType) -> None:
+    dlp = interceptor_of(DlpRule(id="ssn", pattern=SSN, replacement="***", enabled_for=[content_type]))
+    text = "078-05-1120 and 078-05-1121"
+    assert dlp.redact(text, content_type=content_type) == dlp.inspect(context_of(content_type), text)
+    others = [other for other in DlpContentType if other is not content_type]
+    assert [dlp.redact(text, content_type=other).sanitized_text for other in others] == [text] * len(others)
+
+
+def test_a_text_outside_of_an_operation_takes_a_vault_for_placeholders() -> None:
+    dlp = RuleBasedDlpInterceptor.with_default_rules(actions={"email": DlpAction.PLACEHOLDER})
+    vault = Vault()
+    sanitized = dlp.redact("Ask ann@example.com.", vault=vault).sanitized_text
+    assert "ann@" not in sanitized
+    assert vault.restore(sanitized) == "Ask ann@example.com."
+    with pytest.raises(ConfigurationError, match=re.escape("vault=Vault()")):
+        dlp.redact("Ask ann@example.com.")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"text": b"4111"}, {"text": None}, {"text": "x", "content_type": "model_output"}]
+)
+def test_a_text_outside_of_an_operation_is_a_str_of_some_type(wrong: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"text takes a str|content_type takes a DlpContentType"):
+        RuleBasedDlpInterceptor.with_default_rules().redact(**wrong)

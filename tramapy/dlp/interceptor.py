@@ -10,7 +10,14 @@ from tramapy.dlp.limited_stream import LimitedDlpStream, text_too_long_error
 from tramapy.dlp.refusing import without_arguments
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.errors import ConfigurationError
-from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, StreamingDlpInterceptor
+from tramapy.hooks.dlp import (
+    DlpContentLocation,
+    DlpContentType,
+    DlpContext,
+    DlpResult,
+    PlaceholderVault,
+    StreamingDlpInterceptor,
+)
 
 if TYPE_CHECKING:
     from tramapy.dlp.compiling import Engine
@@ -19,6 +26,12 @@ __all__ = ["Backend", "RuleBasedDlpInterceptor"]
 
 Backend = Literal["auto", "stdlib", "re2"]
 """What searches whole texts: google-re2, the standard library, or the former where it is installed."""
+
+_LOCATIONS = {
+    DlpContentType.MODEL_OUTPUT: DlpContentLocation.MODEL_RESPONSE_CONTENT,
+    DlpContentType.TOOL_RESULT: DlpContentLocation.TOOL_MESSAGE_CONTENT,
+    DlpContentType.MODEL_INPUT: DlpContentLocation.REQUEST_MESSAGE_CONTENT,
+}
 
 
 class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
@@ -106,6 +119,39 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
             raise text_too_long_error(self._max_text_length)
         return self._engine.inspect(context, text)
 
+    def redact(
+        self,
+        text: str,
+        *,
+        content_type: DlpContentType = DlpContentType.MODEL_OUTPUT,
+        vault: PlaceholderVault | None = None,
+    ) -> DlpResult:
+        """Return a text redacted that belongs to no operation: a log line, a record, an example in a test.
+
+        Args:
+            text: The text.
+            content_type: Whose text it is taken for: the rules that are enabled for it run.
+            vault: Takes the values of placeholders.
+
+        Raises:
+            DlpInspectionError: As `inspect` does.
+            ConfigurationError: A rule makes placeholders, and there is no vault.
+            TypeError: The text is no `str`, or `content_type` no member of `DlpContentType`.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text takes a str, not {type(text).__name__}; decode bytes first")
+        if not isinstance(content_type, DlpContentType):
+            raise TypeError("content_type takes a DlpContentType, such as DlpContentType.MODEL_OUTPUT")
+        context = DlpContext(
+            content_type=content_type,
+            content_location=_LOCATIONS[content_type],
+            operation_interface="",
+            operation_method="redact",
+            correlation_id="",
+            vault=vault,
+        )
+        return self.inspect(context, text)
+
     def __init_subclass__(cls, **options: object) -> None:
         """Let a subclass that inspects in its own way be asked for whole texts alone."""
         super().__init_subclass__(**options)
@@ -133,7 +179,7 @@ def _require_vault(context: DlpContext) -> None:
     if context.vault is None:
         raise ConfigurationError(
             "A DLP rule makes placeholders, and there is no vault for its values: give the interceptor as "
-            "request_dlp, or a DlpContext(vault=Vault()) where you call it yourself"
+            "request_dlp, or write vault=Vault() where you call it yourself"
         )
 
 
