@@ -30,6 +30,12 @@ TAKEN = [
     ("command_password", "alter user a identified by ", "hunter2", ";"),
     ("command_password", "CREATE USER a IDENTIFIED WITH mysql_native_password BY '", "tigerx", "'"),
     ("command_password", "GRANT ALL TO x IDENTIFIED BY PASSWORD '", HASHED, "'"),
+    ("command_password", "requirepass ", "hunter", ""),
+    ("command_password", '# masterauth "', "hunter2", '"'),
+    ("command_password", "sentinel auth-pass main ", "hunter2", " # old"),
+    ("command_password", "redis-server --requirepass=", "hunter2", " --port 1"),
+    ("command_password", "db.example.com:5432:shop:ann:", r"s3\:cret", ""),
+    ("command_password", "[::1]:5432:*:*:", "hunter2", ""),
     ("cookie", "Set-Cookie: session=", "a3fWa1b2c3", "; Path=/; HttpOnly"),
     ("cookie", "Cookie: theme=dark; sid=", "a1b2c3d4e5", "; n=1"),
     ("cookie", "Cookie: theme=dark; _x=", "abcdefghij0123456789", ""),
@@ -55,6 +61,8 @@ HARMLESS = [
     "Set-Cookie: theme=darkmode1; session=a3fWa1b2c3",
     "Cookie: session=[REDACTED:cookie]; lang=en-US1",
     "HTTPBasicAuth('user', 'pass'), auth('ann', 'role'), auth=('a1', key1)",
+    "requirepass is a directive. Set requirepass in redis.conf, requirepass ${REDIS_PASSWORD}, --requirepass $PASS",
+    "postgres://h:5432/db, x = h:5432:a:b:hunter2, at 10:5432:a:b:word",
     "auth: enabled1, author = Hunter12345, auth=QUJDREVGR0hJSktM",
 ]
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tramapy.dlp.checks import is_mixed, is_password
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
+from tramapy.dlp.packs.config_lines import HELD, HINT, config_passwords, holds_config
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
 
@@ -114,7 +115,11 @@ _holds_identified = holds_word("identified")
 
 def _holds_command(view: View) -> bool:
     part = view.part
-    return (part.rfind(" -") >= 0 and _OPTION.search(part) is not None) or _holds_identified(view)
+    return (
+        (part.rfind(" -") >= 0 and _OPTION.search(part) is not None)
+        or _holds_identified(view)
+        or holds_config(view)
+    )
 
 
 def _passwords(view: View) -> list[Cut]:
@@ -139,6 +144,7 @@ def _passwords(view: View) -> list[Cut]:
             text.startswith("IDENTIFIED", place) or is_mixed(match.group(match.lastgroup or 0))
         ):
             found += _password(match)
+    found += config_passwords(view)
     return found
 
 
@@ -196,18 +202,19 @@ _HELD_VALUE = r"""(?:"[^"\n]+"?|'[^'\n]+'?|[^\s"'`<>|;&]{4,})"""
 RULES = (
     PackRule(
         id="command_password",
-        title="Passwords given to curl, mysql, docker, redis-cli and sshpass, and in `IDENTIFIED BY`",
-        source="These commands' manuals; MySQL and Oracle, CREATE USER",
+        title="Passwords given to curl, mysql, docker, Redis and sshpass, in `IDENTIFIED BY` and `.pgpass`",
+        source="These commands' manuals; MySQL and Oracle, CREATE USER; PostgreSQL, the password file",
         pattern=_IDENTIFIED.pattern,
         replacement="[REDACTED:command_password]",
         search=_passwords,
         gate=_holds_command,
-        hint="|".join((*(option.hint for option in _OPTIONS), "(?i:identified)[ \t\r\n]")),
+        hint="|".join((*(option.hint for option in _OPTIONS), "(?i:identified)[ \t\r\n]", HINT)),
         held=(
             rf"(?:-[pua][ =]?|--user[ =]){_HELD_VALUE}"
             r"|(?:-u[ =]?|--user[ =])[!#-&(-9;=?-_a-{}~]+:[^\s\"'`<>|;&]+"
             rf"|{either_case('identified')}\s+(?:{either_case('with')}\s+[^\s]+\s+)?{either_case('by')}\s+"
             rf"(?:{either_case('password')}\s+)?{_HELD_VALUE}"
+            rf"|{HELD}"
         ),
         is_checked=False,
     ),
