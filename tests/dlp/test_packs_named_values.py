@@ -161,13 +161,25 @@ ABROAD = [
     ("`\u5bc6\u7801`\u306f ", "hunter2", ""),
     ("\u5bc6\u7801\uff1a\u8bf7\u8f93\u51658\u4f4d", "", ""),
     ("\u041f\u0430\u0440\u043e\u043b\u044c: \u0432\u0432\u0435\u0434\u0438\u0442\u0435", "", ""),
+    ("API\u5bc6\u94a5\uff1a", "x9k2mzA8bq2", ""),
+    ('{"\u4ee4\u724c": "', "x9k2mzA8bq2", '"}'),
+    ("API \ud0a4: ", "x9k2mzA8bq2", ""),
+    ("API\u30ad\u30fc\u306f", "x9k2mzA8bq2", ""),
+    ("\u043a\u043b\u044e\u0447 API: ", "x9k2mzA8bq2", ""),
+    ("API-Schl\u00fcssel: ", "x9k2mzA8bq2", "."),
+    ("cl\u00e9 d'API : ", "x9k2mzA8bq2", " merci"),
+    ("Chave da API: ", "x9k2mzA8bq2", ""),
+    ("klucz do api = ", "x9k2mzA8bq2", ""),
+    ("Schl\u00fcssel: x9k2mzA8bq2, API-Schl\u00fcssel: siehe Seite", "", ""),
+    ("clave api: string, la chave api \u00e9 obrigat\u00f3ria", "", ""),
+    ("\u0442\u043e\u043a\u0435\u043d: ERC-20, \u5bc6\u94a5: \u8bf7\u8f93\u5165", "", ""),
     ("mot de passe: password, wachtwoord vergeten? ", "", ""),
 ]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("before", "value", "behind"), ABROAD)
-def test_a_password_is_taken_behind_the_words_of_other_languages(before, value, behind, backend) -> None:
+def test_a_secret_is_taken_behind_the_words_of_other_languages(before, value, behind, backend) -> None:
     text = before + value + behind
     result = inspect(DLP[backend], text)
     assert result.sanitized_text == (f"{before}[REDACTED:foreign_password]{behind}" if value else text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tramapy.dlp.checks import is_password
+from tramapy.dlp.checks import is_password, is_secret
 from tramapy.dlp.pack_rule import Cut, PackRule, either_case
 from tramapy.dlp.packs.joints import is_apart
 from tramapy.dlp.packs.run import Run
@@ -15,7 +15,10 @@ from tramapy.dlp.view import View
 __all__ = ["RULES"]
 
 _PLAIN = ("kennwort", "wachtwoord", "contrasena", "contrase\u00f1a", "senha", "mot de passe")
-_PLAIN_STEMS = (b"kennwort", b"wachtwoord", b"contrase", b"senha", b"mot de passe")
+_PLAIN_STEMS = (
+    *(b"kennwort", b"wachtwoord", b"contrase", b"senha", b"mot de passe"),
+    *(b"clave", b"chave", b"chiave", b"klucz"),
+)
 # The stem, in each case that it is written in, and where it stands in the word.
 _STEMS = (
     ("\u0430\u0440\u043e\u043b", 1),
@@ -30,6 +33,19 @@ _STEMS = (
     ("\u015fifre", 0),
     ("\u015eifre", 0),
     ("elsz\u00f3", 1),
+    ("\u5bc6\u94a5", 0),
+    ("\u5bc6\u9470", 0),
+    ("\u5bc6\u5319", 0),
+    ("\u4ee4\u724c", 0),
+    ("\u043e\u043a\u0435\u043d", 1),
+    ("\u30c8\u30fc\u30af\u30f3", 0),
+    ("\ud1a0\ud070", 0),
+    ("\u043b\u044e\u0447", 1),
+    ("\u30ad\u30fc", 0),
+    ("\ud0a4", 0),
+    ("chl\u00fcssel", 1),
+    ("l\u00e9 ", 1),
+    ("anahtar\u0131", 0),
 )
 _BEHIND_STEM = "(?=[\u044c\u044f\u042c]?[\"'`*_ \t:=\u662f\u4e3a\u70ba\u306f\ub294\uc740])"
 """What must follow: it is asked for in a text of nothing but such words, too."""
@@ -39,7 +55,21 @@ _OTHER = (
     "[\u043f\u041f]\u0430\u0440\u043e\u043b[\u044c\u044f]|\u041f\u0410\u0420\u041e\u041b\u042c|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4"
     "|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638|[hH]as\u0142o|[lL]\u00f6senord|[\u015f\u015e]ifre|[jJ]elsz\u00f3"
 )
-_WORDS = "|".join((*map(either_case, _PLAIN), _OTHER))
+# What must stand before a word for a key, and the word: of an interface, or of access. Of a token it says enough.
+_KEYS = (
+    (
+        "",
+        "\u5bc6[\u94a5\u9470\u5319]|\u4ee4\u724c|[\u0442\u0422]\u043e\u043a\u0435\u043d|\u30c8\u30fc\u30af\u30f3|\ud1a0\ud070",
+    ),
+    ("", "[\u043a\u041a]\u043b\u044e\u0447 (?:API|api|\u0434\u043e\u0441\u0442\u0443\u043f\u0430)"),
+    ("", "[cC]l\u00e9 (?:d'|de l')?(?:API|api|acc\u00e8s|secr\u00e8te)"),
+    ("", "(?:[cC](?:lave|have|hiave)|[kK]lucz)(?: d[aeio])? (?:API|api)"),
+    ("(?<=(?:API|api)[ -])", "\u043a\u043b\u044e\u0447|[sS]chl\u00fcssel|anahtar\u0131"),
+    ("(?:(?<=(?:API|api))|(?<=[zZ]ugangs)|(?<=[zZ]ugriffs))", "schl\u00fcssel"),
+    ("(?:(?<=API)|(?<=API[ -])|(?<=\u30a2\u30af\u30bb\u30b9))", "\u30ad\u30fc|\ud0a4"),
+)
+_KEY = "|".join(f"{before}(?:{word})" for before, word in _KEYS)
+_WORDS = "|".join((*map(either_case, _PLAIN), _OTHER, f"(?P<key>{_KEY})"))
 _VERBS = "ist|lautet|est|es|\u00e9|\u00e8|is|\u00e4r|to|jest"
 _SIGN = r"[ \t]{0,4}[:=][*_]{0,2}[ \t]{0,4}"
 _JOINT = (
@@ -92,7 +122,8 @@ def _passwords(view: View) -> Iterator[Cut]:
                 continue
         value = text[start : min(end, start + _HEAD_LENGTH)]
         # Behind a colon a word may begin a sentence, too.
-        if is_password(value) and is_apart(value):
+        is_one = is_secret(value) if match.group("key") else is_password(value) and is_apart(value)
+        if is_one:
             yield Cut(start, end)
             done = end if kind == "u" else done
 
@@ -101,21 +132,25 @@ _HELD_VERBS = (
     "[iI][sS][tT]?|[lL][aA][uU][tT][eE][tT]|[eE][sS][tT]?|[\u00e9\u00e8\u00c9\u00c8]|\u00e4r|[tT][oO]|[jJ]est"
 )
 
+_HELD_WORDS = "|".join((*map(either_case, _PLAIN), _OTHER, *(word for _, word in _KEYS)))
+
 RULES = (
     PackRule(
         id="foreign_password",
-        title="Passwords behind the word for them in a dozen other languages",
+        title="Passwords and API keys behind the words for them in a dozen other languages",
         source="OWASP, use of hard-coded password",
         pattern=_PASSWORD.pattern,
         replacement="[REDACTED:foreign_password]",
         search=_passwords,
         gate=_may_hold,
-        hint=r"(?i:kennwort|wachtwoord|contrase|senha|mot de passe)"
+        hint=r"(?i:kennwort|wachtwoord|contrase|senha|mot de passe|(?:clave|chave|chiave|klucz)(?: d[aeio])? api)"
+        r"|[?]{2} (?:API|api)[\"'`*_ \t:=?]|(?i:schl[^ -~]ssel|anahtar|cl[^ -~] (?:api|d'|de l'|acc|secr))"
+        r"|(?:API|api)[ -]?[?]{1,2}[\"'`*_ \t:=?]"
         r"|[?\x80-\xff]{2}[a-z]{0,6}[\"'`*_]{0,2}"
         r"(?:[ \t]{0,4}[:=]|[ \t]{1,3}(?:is|ist|est?|to|lautet|jest|[\xe8\xe9]|\xe4r):?[ \t]"
         r"|(?:[ \t]{0,3}|[ \t]?[?][ \t]?:?[ \t]?)(?:[\"'`]|[!-~]{4}))"
         r"|(?i:as[?]o|[^ -~]senord|[?]ifre|elsz[^ -~])",
-        held=rf"(?:{_WORDS})[\"'`*_]{{0,2}}(?:{_SIGN}|[ \t]+(?:(?:{_HELD_VERBS}):?[ \t]+)?"
+        held=rf"(?:{_HELD_WORDS})[\"'`*_]{{0,2}}(?:{_SIGN}|[ \t]+(?:(?:{_HELD_VERBS}):?[ \t]+)?"
         r"|[ \t]?[\u662f\u4e3a\u70ba\u306f\ub294\uc740][ \t]?:?[ \t]?)"
         rf"(?:\"[^\"\n]{{4,}}\"|'[^'\n]{{4,}}'|`[^`\n]{{4,}}`|{_BARE}{{4,}})",
         is_checked=False,

@@ -14,10 +14,10 @@ __all__ = ["holds_word", "words_here"]
 _GROUPS = tuple(
     re.compile(pattern).findall
     for pattern in (
-        rb"k(?:e(?:y|nnwort)|(?<=tok)en|(?<=cook)ie)",
+        rb"k(?:e(?:y|nnwort)|(?<=tok)en|(?<=cook)ie|lucz(?= api|.{3} api))",
         rb"p(?:ass(?:(?<=mot de pass)e)?|w)",
         rb"b(?:earer|asic)",
-        rb"c(?:re(?:dential|(?<=secre)t)|ontrase)",
+        rb"c(?:re(?:dential|(?<=secre)t)|ontrase|(?:lave|have|hiave)(?= api|.{3} api))",
     )
 )
 _OF_MATCH = {
@@ -32,7 +32,7 @@ _OF_MATCH = {
     b"basic": (b"basic",),
     b"credential": (b"credential",),
     b"cret": (b"secret",),
-    b"contrase": (b"contrase",),
+    **{word: (word,) for word in (b"contrase", b"clave", b"chave", b"chiave", b"klucz")},
 }
 """Which words a match of a group tells of."""
 _OTHERS = (b"auth", b"identified", b"senha", b"wachtwoord")
