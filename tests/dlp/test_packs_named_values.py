@@ -84,6 +84,8 @@ TAKEN = {
 
 HARMLESS = [
     '{"label": "Password:", "name": "email"}',
+    """{"hint": "PASSWORD '", "id1": 78051120, "note": "it's"}""",
+    """{"PWD": "/home/ann1/x", "OLDPWD": "~/x1"}, PWD: '/home/ann1'""",
     '{"prompt": "Enter password ", "field1": "x"}',
     '[{"a": {"b": "PASSWORD "}, "id1": 3}]',
     'print("password ", x1, "y")',

@@ -7,18 +7,22 @@ which of its columns hold passwords; of a row no more is held back than a cell o
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from tramapy.dlp.checks import is_password
+from tramapy.dlp.checks import is_password, is_secret
 from tramapy.dlp.packs.joints import is_apart
-from tramapy.dlp.packs.password_columns import AROUND, LONGEST_HEADING, NAME, STEMS
+from tramapy.dlp.packs.password_columns import AROUND, KEY_NAME, LONGEST_HEADING, NAME, STEMS
 
 __all__ = ["Columns"]
 
 _MOST_IN_LINE = 1_000
-"""A longer line is no row."""
-_NAME = re.compile(NAME, re.ASCII)
-_HEADING = re.compile(r"[0-9A-Za-z_#.-]{1,32}(?: [0-9A-Za-z_().-]{1,32}){0,2}")
+"""What stands further behind in a line is in no column."""
+_NAME = re.compile(rf"{NAME}|(?P<key>{KEY_NAME})", re.ASCII)
+_HEADING = re.compile(r"[\w#./&-]{1,32}(?: {1,3}\(?[\w./&-]{1,32}[):?]?){0,4}")
+_BYTE_ORDER_MARK = "\ufeff"
+_DIRECTORY_STARTS = ("/", "~")
+_SPACED_BAR = re.compile(r"\A\||[ \t]\||\|[ \t]|\|\Z")
 _RULE = "|+: =-\r"
 _QUOTING = ",;"
 _QUOTED = re.compile(r"[ \t]*\"(?:[^\"]|\"\")*+(?:\"|\Z)")
@@ -29,13 +33,11 @@ class _Table(NamedTuple):
 
     Args:
         mark: What stands between its cells.
-        cell_count: How many cells each row has.
-        columns: Which of them hold passwords, in order.
+        columns: Which of them hold secrets, and whether these are keys.
     """
 
     mark: str
-    cell_count: int
-    columns: tuple[int, ...]
+    columns: Mapping[int, bool]
 
 
 class Columns:
@@ -67,7 +69,7 @@ class Columns:
         self._start = 0
         """Where the line begins in the text."""
         self._cell_count = 0
-        """How many of its cells are whole."""
+        """How many of its cells are whole; a row may have more or fewer than the heading."""
         self._cell_start = 0
         """Where the next one begins in the line."""
         self._before = ""
@@ -116,10 +118,11 @@ class Columns:
         table = self.table
         if table is not None:
             cells = _split(line, table.mark)
-            for place in table.columns:
+            for place, is_key in table.columns.items():
                 if place < len(cells):
-                    found += self._password(sum(map(len, cells[:place])) + place, cells[place])
-            if not found and len(cells) == table.cell_count:
+                    start = sum(map(len, cells[:place])) + place
+                    found += self._secret(start, cells[place], is_key=is_key)
+            if not found and table.mark in line:
                 self._dull_line = self._before = line
                 self._start += len(line) + 1
                 return found
@@ -141,15 +144,16 @@ class Columns:
                     self.undecided_start = self._start + start
                 return found
             if self._cell_count in table.columns:
-                found += self._password(start, line[start:end])
+                found += self._secret(start, line[start:end], is_key=table.columns[self._cell_count])
             if is_last:
                 return found
             self._cell_count += 1
             self._cell_start = end + 1
 
-    def _password(self, start: int, cell: str) -> list[tuple[int, int]]:
+    def _secret(self, start: int, cell: str, *, is_key: bool) -> list[tuple[int, int]]:
         value = cell.strip(AROUND)
-        if not is_apart(value) or not is_password(value) or " " in value:
+        is_one = is_secret(value) if is_key else is_apart(value) and is_password(value)
+        if not is_one or " " in value or value.startswith(_DIRECTORY_STARTS):
             return []
         first = self._start + start + cell.index(value)
         return [(first, first + len(value))]
@@ -160,7 +164,7 @@ class Columns:
         if self._candidate is not None:
             self.table = self._candidate if is_ruled else None
             self._candidate = None
-        elif self.table is not None and not is_ruled and not _is_row(line, self.table):
+        elif self.table is not None and self.table.mark not in self._line and not is_ruled:
             self.table = None
         if self.table is None:
             self._begin_table(line)
@@ -177,22 +181,20 @@ class Columns:
         mark = next((mark for mark in "|\t;," if mark in line), None)
         if mark is None:
             return
-        cells = _split(line, mark)
-        if mark != "|" and len(_split(self._before, mark)) == len(cells):  # a row
+        cells = _split(line.removeprefix(_BYTE_ORDER_MARK), mark)
+        is_ruled_below = mark == "|" and _SPACED_BAR.search(line) is not None
+        if not is_ruled_below and len(_split(self._before, mark)) == len(cells):  # a row
             return
         names = [cell.strip(AROUND) if len(cell) < LONGEST_HEADING else "" for cell in cells]
-        columns = tuple(place for place, name in enumerate(names) if _NAME.fullmatch(name))
-        table = _Table(mark, len(names), columns)
-        if not columns or not all(_HEADING.fullmatch(name) for name in names if name or mark != "|"):
+        found = {place: _NAME.fullmatch(name) for place, name in enumerate(names)}
+        columns = {place: bool(match["key"]) for place, match in found.items() if match is not None}
+        may_be_empty = is_ruled_below or ", " not in line
+        if not columns or not all(_HEADING.fullmatch(name) for name in names if name or not may_be_empty):
             return
-        if mark == "|":
-            self._candidate = table
+        if is_ruled_below:
+            self._candidate = _Table(mark, columns)
         else:
-            self.table = table
-
-
-def _is_row(line: str, table: _Table) -> bool:
-    return len(_split(line, table.mark)) == table.cell_count
+            self.table = _Table(mark, columns)
 
 
 def _split(line: str, mark: str) -> list[str]:

@@ -128,7 +128,7 @@ _SHORTEST_OF_SHORT_NAME = 6
 _VARIABLE = re.compile(r"[A-Za-z_][\w.:]*_(?:password|passwd|pwd)\Z", re.IGNORECASE)
 """A bare one behind `=` is what a password is kept in."""
 _DIRECTORY_STARTS = "/~"
-_DIRECTORY = re.compile(rf"pwd=[\"']?[{_DIRECTORY_STARTS}]", re.IGNORECASE)
+_DIRECTORY = re.compile(rf"(?:(?i:pwd)=|PWD[\"']?: ?)[\"']?[{_DIRECTORY_STARTS}]")
 """A shell's working directory."""
 _WORDS_ONLY = re.compile(r"[a-z]+[.,!?]?\Z", re.IGNORECASE)
 _OTHER = re.compile(r"\s{0,8},\s{0,8}(?P<quote>[\"'])(?P<value>[^\"'\n]{1,256})(?P=quote)")
@@ -143,6 +143,8 @@ _MOST_LAST_MARKS = 4
 _LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
 _OPENED = re.compile(r"[^(\[]+[(\[][^()\[\]]+\Z")
 _CONTINUED = ("(", "[", "&")
+_IN_STRINGS = re.compile(r"\"[ \t]{0,4}[,:][ \t]{0,4}[\"\[{0-9]")
+"""Such as stands between two apostrophes of JSON."""
 _ENTITIES = ("&quot;", "&#34;", "&#39;", "&apos;", "&lt;", "&gt;", "&nbsp;")
 _MOST_MARKED = 2_048
 _OPENED_ON_AND_ON = re.compile(
@@ -228,6 +230,8 @@ class _NamedValues:
         value = text[start : min(end, start + _HEAD_LENGTH)]
         if quoted is None and end > run.end:  # no call
             value = value.translate(_WITHOUT_BRACKETS)
+        if quoted == "s" and '"' in value and _IN_STRINGS.search(value):
+            return None
         if not value or not (is_password(value) if self._is_password else is_secret(value)):
             return None
         is_short = self._is_password and _SHORT_NAME.match(text, match.start()) is not None
@@ -285,10 +289,9 @@ def _is_word(match: re.Match[str], separator: str, value: str, quoted: str | Non
     """Tell whether the value of a password's name is one; a bare word in a sentence is not."""
     if is_short:
         return not separator[0].isspace()
-    if "=" in separator and (
-        (quoted is None and _VARIABLE.match(value))
-        or (value[0] in _DIRECTORY_STARTS and _DIRECTORY.match(match.string, match.start()))
-    ):
+    if quoted is None and "=" in separator and _VARIABLE.match(value):
+        return False
+    if value[0] in _DIRECTORY_STARTS and _DIRECTORY.match(match.string, match.start()):
         return False
     if match.group("of") is not None:
         return is_apart(value) and " " not in value

@@ -9,29 +9,40 @@ from tramapy.dlp.pack_rule import Cut, PackRule
 from tramapy.dlp.packs.search_words import holds_word, words_here
 from tramapy.dlp.view import View
 
-__all__ = ["AROUND", "ID", "LONGEST_HEADING", "NAME", "RULES", "STEMS"]
+__all__ = ["AROUND", "ID", "KEY_NAME", "LONGEST_HEADING", "NAME", "RULES", "STEMS"]
 
 ID: Final = "password_column"
-_ROOTS = "password|passwd|passphrase|passwort|secret"
-NAME: Final = rf"(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?i:{_ROOTS})[sS]?"
+_ROOTS = "password|passwd|passphrase|passcode|passwort|kennwort|pwd|secret"
+# A key or token alone is more often one of a dictionary, of a table or of a text.
+_KEY_ROOTS = (
+    "(?:secret|api|access|private|auth|signing|encryption)[ _-]?(?:access[ _-]?)?key"
+    "|(?:api|access|auth|secret|bearer|refresh|session|bot)[ _-]?token"
+)
+_BEFORE = r"(?:[0-9A-Za-z]{1,16}[ _.-]){0,2}[0-9A-Za-z]{0,16}?"
+NAME: Final = rf"{_BEFORE}(?i:{_ROOTS})[sS]?"
 """What a heading of such a column says."""
-STEMS: Final = ("passw", "passp", "secret")
+KEY_NAME: Final = rf"{_BEFORE}(?i:{_KEY_ROOTS})[sS]?"
+"""What one of a column of keys says."""
+STEMS: Final = ("passw", "passp", "passc", "secret", "pwd", "key", "token", "kennw")
 """One of them is in it, in any case: to look for these first takes a tenth of the time."""
 AROUND: Final = " \t\r\"'*_`"
 """What may stand around it, and around a cell."""
 LONGEST_HEADING: Final = 120
 """How long the cell of a heading may be."""
 
-_BEGINNINGS = (b"pass", b"secret")
+_BEGINNINGS = (b"pass", b"pw", b"secret", b"key", b"token", b"kennwort")
 _MARKS = ",;|\t"
+_ENDS = rf"[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\Z)"
 _HEADING = re.compile(
-    rf"[{AROUND}]*(?:[0-9A-Za-z]{{1,16}}[ _-]){{0,2}}(?:{_ROOTS})"
-    rf"[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\Z)",
+    rf"[{AROUND}\ufeff]*{_BEFORE}(?:{_ROOTS}|{_KEY_ROOTS}){_ENDS}",
     re.IGNORECASE | re.ASCII,
 )
 
 _LAST_MARK = re.compile(rf".*[\n{_MARKS}]", re.DOTALL)
-_REST = re.compile(rf"[a-z]{{6,11}}[{AROUND}]*(?:[{_MARKS}\n]|\Z)", re.IGNORECASE | re.ASCII)
+_REST = re.compile(
+    rf"(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd|secret(?:[ _-]?(?:access[ _-]?)?key)?|key|token){_ENDS}",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 def _headings(view: View) -> list[Cut]:
@@ -55,14 +66,14 @@ def _headings(view: View) -> list[Cut]:
 RULES = (
     PackRule(
         id=ID,
-        title="Passwords in a column below their name, in CSV and tables of text",
+        title="Passwords and keys in a column below their name, in CSV and tables of text",
         source="OWASP, use of hard-coded password; RFC 4180",
         pattern=NAME,
         replacement=f"[REDACTED:{ID}]",
         search=_headings,
-        gate=holds_word("pass", "secret"),
+        gate=holds_word("pass", "pw", "secret", "key", "token", "kennwort"),
         # without what stands before the word, which RE2 would have to follow through all text
-        hint=rf"(?i:{_ROOTS})[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\z)",
+        hint=rf"(?i:{_ROOTS}|{_KEY_ROOTS})[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\z)",
         # `Columns` holds back the cells; of headings nothing has to be.
         held=r"\x00\x00\x00",
         is_checked=False,
