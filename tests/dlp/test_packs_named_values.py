@@ -152,7 +152,7 @@ ABROAD = [
     ("kennwort=", "kennwort=hunter2", ""),
     ("Kennwort: 123456", "", ""),
     ("Das Kennwort lautet \u201e", "", ""),
-    ("mot de passe : ", "hunter2", " merci."),
+    ("mot de passe : ", "hunter2!", " merci."),
     ("contrase\u00f1a: '", "hunter2", "'"),
     ("La senha \u00e9 ", "hunter2", "."),
     ("\u043c\u043e\u0439 \u043f\u0430\u0440\u043e\u043b\u044c ", "hunter2", ", \u0434\u0430"),

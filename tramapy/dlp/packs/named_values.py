@@ -18,7 +18,7 @@ from tramapy.dlp.packs.joints import (
     is_joined,
 )
 from tramapy.dlp.packs.many_places import MANY, before_mixed
-from tramapy.dlp.packs.run import Run
+from tramapy.dlp.packs.run import Run, end_with_marks
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
 
@@ -138,8 +138,6 @@ _HEAD_LENGTH = 257
 """How much of a value is looked at; one more than what it is judged by, so that a longer one is known as such."""
 _VERBS = frozenset(("is", "ist", "est", "es", "\u00e8", "\u00e9", "lautet", "to"))
 _ENDS = ".,!?:"
-_MOST_LAST_MARKS = 4
-"""How many `!` behind a value go with it: passwords end so, though it does not count for one."""
 _LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
 _OPENED = re.compile(r"[^(\[]+[(\[][^()\[\]]+\Z")
 _CONTINUED = ("(", "[", "&")
@@ -248,8 +246,7 @@ class _NamedValues:
         ):
             return None
         if quoted is None and text.startswith("!", end) and end - start < _HEAD_LENGTH:
-            marks = text[end : end + _MOST_LAST_MARKS]
-            end += len(marks) - len(marks.lstrip("!"))
+            end = end_with_marks(text, end)
         return Cut(start, end)
 
     def _others(self, match: re.Match[str]) -> Iterator[Cut]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["Run"]
+__all__ = ["Run", "end_with_marks"]
 
 _ENDS = ".,!?:"
+_MOST_LAST_MARKS = 4
+"""How many `!` behind a value go with it: passwords end so, though it does not count for one."""
 _LIVELY = re.compile(r"[^\W_a-z]")
 
 
@@ -74,3 +76,9 @@ class Run:
         self.end = end
         if self._tells_dull and _LIVELY.search(text, start, end) is None:
             self.dull_end = end
+
+
+def end_with_marks(text: str, end: int) -> int:
+    """Return the end of a value that ends at a place, with the `!` behind it."""
+    marks = text[end : end + _MOST_LAST_MARKS]
+    return end + len(marks) - len(marks.lstrip("!"))
