@@ -89,6 +89,8 @@ HARMLESS = [
     '{"prompt": "Enter password ", "field1": "x"}',
     '[{"a": {"b": "PASSWORD "}, "id1": 3}]',
     'print("password ", x1, "y")',
+    "print('Password: ', end=''), Label(text=\"Password:\", font=('Arial1', 12))",
+    """x = 'Password: ' + pwd1 + ' ok', "Password: " . $x1 . "", <input placeholder="Password:" name="pw1">""",
     't("Password:"), t("Name2")',
     'option("--password", "password1")',
     '<label for="password">Password</label> <option value="password">Password grant</option>',
