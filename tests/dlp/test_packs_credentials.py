@@ -36,6 +36,8 @@ TAKEN = [
     ("command_password", "redis-server --requirepass=", "hunter2", " --port 1"),
     ("command_password", "db.example.com:5432:shop:ann:", r"s3\:cret", ""),
     ("command_password", "[::1]:5432:*:*:", "hunter2", ""),
+    ("command_password", '{"command": ["redis-server", "--requirepass", "', "hunter2", '"]}'),
+    ("command_password", '{"file": "h:5432:shop:ann:', "hunter2", '\\n"}'),
     ("cookie", "Set-Cookie: session=", "a3fWa1b2c3", "; Path=/; HttpOnly"),
     ("cookie", "Cookie: theme=dark; sid=", "a1b2c3d4e5", "; n=1"),
     ("cookie", "Cookie: theme=dark; _x=", "abcdefghij0123456789", ""),

@@ -16,7 +16,7 @@ __all__ = ["HELD", "HINT", "config_passwords", "holds_config"]
 
 _WORDS = (b"requirepass", b"masterauth", b"auth-pass")
 _REDIS = re.compile(
-    r"(?:requirepass|masterauth|auth-pass[ \t]{1,4}[0-9a-z_.-]{1,64})(?:[ \t]{1,4}|=)"
+    r"(?:requirepass|masterauth|auth-pass[ \t]{1,4}[0-9a-z_.-]{1,64})(?:[ \t]{1,4}|=|[\"'],[ \t]?(?=[\"']))"
     r"(?:\"(?P<d>[^\"\n]{4,256})\"|'(?P<s>[^'\n]{4,256})'|(?P<u>[^\s\"'`<>|;&,-][^\s\"'`<>|;&,]{3,255}))",
     ANY_CASE,
 )
@@ -29,16 +29,16 @@ _LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
 _PORT = ":5432:"
 """PostgreSQL's; a line with another one looks like many things."""
 _FIELD = r"(?:[^:\s\\]|\\.)"
-_HOST = re.compile(r"(?:\A|\n)[ \t]{0,8}(?:[0-9A-Za-z_.*-]{1,128}|\[[0-9A-Fa-f:]{2,39}\])\Z")
+_HOST = re.compile(r"(?:\A|[\n\"'])[ \t]{0,8}(?:[0-9A-Za-z_.*-]{1,128}|\[[0-9A-Fa-f:]{2,39}\])\Z")
 _LONGEST_HOST = 140
 _REST = re.compile(
     rf"{_PORT}(?:{_FIELD}{{1,64}}:){{2}}(?P<cut>{_FIELD}{{4,256}})(?=[ \t]{{0,8}}(?:\r?\n|\Z))"
 )
 
-HINT: Final = rf"{_PORT}|(?i:requirepass|masterauth|auth-pass)[ \t=]"
+HINT: Final = rf"{_PORT}|(?i:requirepass|masterauth|auth-pass)[ \t=\"']"
 HELD: Final = (
     rf"(?:{either_case('requirepass')}|{either_case('masterauth')}|{either_case('auth-pass')}[ \t]+[0-9A-Za-z_.\-]+)"
-    r"""(?:[ \t]+|=)(?:"[^"\n]+"?|'[^'\n]+'?|[^\s"'`<>|;&,]{4,})"""
+    r"""(?:[ \t]+|=|["'],[ \t]?)(?:"[^"\n]+"?|'[^'\n]+'?|[^\s"'`<>|;&,]{4,})"""
     rf"|{_PORT}[^:\s]+:[^:\s]+:[^:\s]{{4,}}"
 )
 
