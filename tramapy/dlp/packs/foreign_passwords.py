@@ -44,7 +44,7 @@ _STEMS = (
     ("\u30ad\u30fc", 0),
     ("\ud0a4", 0),
     ("chl\u00fcssel", 1),
-    ("l\u00e9 ", 1),
+    ("l\u00e9", 1),
     ("anahtar\u0131", 0),
 )
 _BEHIND_STEM = "(?=[\u044c\u044f\u042c]?[\"'`*_ \t:=\u662f\u4e3a\u70ba\u306f\ub294\uc740])"
