@@ -31,7 +31,7 @@ _RUN_OF = bytes(ord("a") if chr(byte) in _TOKEN_CHARACTERS else ord(" ") for byt
 _LONG_RUN = b"a" * 15
 _FEWEST_DIGITS = 9
 _LONG_NUMBER = b"0" * _FEWEST_DIGITS
-_LONG_RUNS = re.compile(rb"0{%d,}" % _FEWEST_DIGITS)
+_LONG_RUNS = re.compile(_LONG_NUMBER + b"0*")
 # The single byte in front lets the standard library skip to it: as quick as two searches for a shape.
 _GROUPS = re.compile(rb"0(?<=000)(?=(?:-{1,3}|\.)00(00)|-{1,2}00-{1,2}0000|\.00\.0000)")
 

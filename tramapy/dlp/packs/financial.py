@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tramapy.dlp.checks import IBAN_LENGTHS, is_card, is_iban
 from tramapy.dlp.pack_rule import Cut, Look, PackRule, holds_numbers, one_of
+from tramapy.dlp.packs.many_places import MANY
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -113,7 +114,9 @@ _IBANS_HINT = "|".join(
     rf"(?i:{countries})[0-9]{{2}}(?:[ \n-]?[0-9A-Za-z]){{{length - len('GB82')}}}"
     for length, countries in _BY_LENGTH.items()
 )
-_STARTS_OF_IBAN = re.compile(rb"aa00(?<![0a]aa00)")
+_IBAN_START = b"aa00"
+_FREE_IBAN_START = re.compile(rb"aa00(?<![0a]aa00)")
+"""Many are left out by it at once; yet in letters it takes ten times as long to look for it."""
 # From the digits, which are rarer than letters: a fifth less time than to look for the shape where it is not.
 _START_DIGITS = re.compile(rb"0(?<=aa0)0")
 
@@ -125,8 +128,10 @@ def _holds_iban_start(view: View) -> bool:
 def _ibans(view: View) -> list[tuple[int, int]]:
     text, first = view.text, view.start
     found: list[tuple[int, int]] = []
-    for start in _STARTS_OF_IBAN.finditer(view.shape):
-        place = first + start.start()
+    places = view.places_of_shapes((_IBAN_START,))
+    if len(places) > MANY:
+        places = [first + start.start() for start in _FREE_IBAN_START.finditer(view.shape)]
+    for place in places:
         wanted = IBAN_LENGTHS.get(text[place : place + 2].upper())
         if wanted is not None:
             found += _iban(text, place, wanted)

@@ -40,7 +40,7 @@ _STARTS = re.compile(
     r"|gh[pousr]_(?=[0-9A-Za-z]{36})|github_pat_(?=[0-9A-Za-z_]{40})"
     r"|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|imt|oas|ffct|wt)-(?=[0-9A-Za-z_.-]{20})"
     r"|xox[abcdeoprs](?=-[0-9A-Za-z-]{10}|\.xox)|xapp-(?=[0-9]-)"
-    r"|[sr]k_(?:live|test)_(?=[0-9A-Za-z]{10})|whsec_(?=[0-9A-Za-z]{10})"
+    r"|sk_(?:live|test)_(?=[0-9A-Za-z]{10})|rk_(?:live|test)_(?=[0-9A-Za-z]{10})|whsec_(?=[0-9A-Za-z]{10})"
     rf"|sk-(?=[0-9A-Za-z]{{20}}|ant-|(?:or-v1|[a-z]{{2,8}})-(?=[A-Za-z_-]{{0,40}}+[0-9]){_WORD}{{20}})"
     r"|hf_(?=[0-9A-Za-z]{30})|api_org_(?=[0-9A-Za-z]{30})"
     rf"|npm_(?=[0-9A-Za-z]{{36}})|pypi-(?={_WORD}{{32}})|rubygems_(?=[0-9a-f]{{48}})"
