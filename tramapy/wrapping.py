@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, cast
 
 from tramapy.clients.assembly import Assembly, WrapSettings
-from tramapy.clients.exchange import AsyncExchange, AsyncSourceSender, Exchange, SourceSender
+from tramapy.clients.exchange_async import AsyncExchange, AsyncSourceSender
+from tramapy.clients.exchange_sync import Exchange, SourceSender
 from tramapy.clients.fallback import AsyncFallbackSender, FallbackSender
-from tramapy.clients.governed import (
-    AsyncGovernor,
-    Governor,
-    GovernorSettings,
-    agoverned_client,
-    governed_client,
-)
+from tramapy.clients.governed import GovernorSettings
+from tramapy.clients.governed_async import AsyncGovernor, agoverned_client
+from tramapy.clients.governed_sync import Governor, governed_client
 from tramapy.clients.sdk import SdkClient, sdk_client, unwrapped
 from tramapy.clients.vendors import surfaces_of
 from tramapy.engine.pipeline import Pipeline

@@ -12,7 +12,8 @@ import pytest
 from tests.clients.simple_codec import SimpleCodec, SimpleDecoder, SimpleEnd
 from tests.clients.worlds import World
 from tramapy.clients.codec import Codec
-from tramapy.clients.exchange import AsyncExchange, Exchange
+from tramapy.clients.exchange_async import AsyncExchange
+from tramapy.clients.exchange_sync import Exchange
 from tramapy.clients.http_call import HttpCall, PassedAnswer
 from tramapy.clients.openai_chat import ChatCodec
 from tramapy.clients.surfaces import Surface

@@ -6,17 +6,14 @@ the vendor's own format, or an error. Retries, fallbacks and DLP have happened b
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
-from tramapy.cancellation import is_cancellation
 from tramapy.clients.call_options import current_options
 from tramapy.clients.client_errors import VendorErrors, vendor_error
 from tramapy.clients.codec import WireAnswer, json_bytes
@@ -26,8 +23,6 @@ from tramapy.clients.http_messages import (
     Head,
     HttpRequest,
     HttpResponse,
-    aframe_stream,
-    frame_stream,
     streamed_response,
     whole_response,
     with_content,
@@ -35,32 +30,27 @@ from tramapy.clients.http_messages import (
 from tramapy.clients.other_answer import LinesAnswer, OtherAnswer
 from tramapy.clients.stream_usage import lacks_usage
 from tramapy.clients.surfaces import Surface, Surfaces
-from tramapy.engine.dispatch import complete
 from tramapy.engine.native import NativeRejectionError
-from tramapy.engine.operation import CancelReason, Operation
+from tramapy.engine.operation import Operation
 from tramapy.engine.pipeline import Pipeline
-from tramapy.engine.stream import EngineStream
 from tramapy.errors import ConfigurationError
-from tramapy.runtime import detached, run_sync
+from tramapy.runtime import detached
 from tramapy.wire.http_library import AsyncHttpClient, HttpClient, HttpLibrary
-from tramapy.wire.json_values import mapping_of, parse
-from tramapy.wire.sse import sse_frame
+from tramapy.wire.json_values import is_json_text, parse
 
-__all__ = ["AsyncGovernor", "Governor", "GovernorSettings", "agoverned_client", "governed_client"]
+__all__ = ["NO_OPTIONS", "BaseGovernor", "GovernorSettings", "client_like", "closed_error"]
 
 _logger: Final = logging.getLogger("tramapy.clients")
 
 _RETRY_HEADER: Final = "x-stainless-retry-count"
-
-# the types of events that an SDK knows as errors
-_ERROR_EVENTS: Final = ("error", "response.failed")
 
 # an address whose call is remembered: without what a client asks for, or Azure's version alone
 _is_remembered: Final = re.compile(rb"[^?]{1,256}(?:\?api-version=[\w.-]{1,32})?\Z").match
 
 _REMEMBERED_TARGETS: Final = 256
 
-_NO_OPTIONS: Final[Mapping[str, object]] = MappingProxyType({})
+NO_OPTIONS: Final[Mapping[str, object]] = MappingProxyType({})
+"""What a client gave its method beside the request, where that is nothing."""
 
 _NO_HEAD: Final = Head(status=200, headers=[], extensions={}, history=[])
 
@@ -104,8 +94,12 @@ class _Target(NamedTuple):
     is_stream: bool
 
 
-class _BaseGovernor:
-    """What both forms share: what a request is, and what the client gets in the end."""
+class BaseGovernor:
+    """What both forms share: what a request is, and what the client gets in the end.
+
+    Args:
+        settings: How requests are governed.
+    """
 
     def __init__(self, settings: GovernorSettings) -> None:
         self.settings: GovernorSettings = settings
@@ -234,7 +228,7 @@ class _BaseGovernor:
             known,
             error.body.encode("utf-8", "replace"),
             call.request,
-            content_type=b"application/json" if _is_json(error.body) else b"text/plain; charset=utf-8",
+            content_type=b"application/json" if is_json_text(error.body) else b"text/plain; charset=utf-8",
             elapsed_s=time.perf_counter() - started_s,
         )
 
@@ -250,289 +244,14 @@ class _BaseGovernor:
         return vendor_error(detached(error), settings.errors, settings.library, request)
 
 
-class Governor(_BaseGovernor):
-    """Runs requests on plain threads.
-
-    Args:
-        settings: How.
-    """
-
-    def send(
-        self,
-        request: HttpRequest,
-        options: Mapping[str, object] = _NO_OPTIONS,
-        *,
-        is_read_at_once: bool = False,
-    ) -> HttpResponse:
-        """Run a request and return its response, whole or as a stream.
-
-        Args:
-            request: What to send.
-            options: Of the HTTP client's own method.
-            is_read_at_once: Whether the caller reads the response as soon as it is there.
-
-        Raises:
-            TramapyError: As for `Tramapy.complete`, also of the vendor's class; but a provider's refusal is a response.
-        """
-        failure: BaseException
-        started_s = time.perf_counter()
-        call: HttpCall | None = None
-        try:
-            call, operation, is_stream = self._begin(request, request.read(), options)
-            call.is_read_at_once = is_read_at_once
-            if is_stream:
-                return self._stream(call, operation, started_s)
-            return self._whole(call, run_sync(complete(operation)), started_s)
-        except NativeRejectionError as error:
-            return self._rejected(error, cast("HttpCall", call), started_s)
-        except BaseException as error:
-            failure = self.outward(error, request)
-        if call is not None and call.passed is not None:
-            call.passed.close()
-        del call, request, options
-        try:
-            raise failure
-        finally:
-            del failure
-
-    def _stream(self, call: HttpCall, operation: Operation, started_s: float) -> HttpResponse:
-        stream = EngineStream(operation)
-        kind = frame_stream(self.settings.library, _Frames)
-        first: bytes | None = None
-        try:
-            first = run_sync(stream.next_chunk())
-        except NativeRejectionError as error:
-            if not error.is_in_stream:
-                raise
-            return self._streamed(call, kind(self, call.request, None, _error_frame(error)), started_s)
-        return self._streamed(call, kind(self, call.request, stream, first), started_s)
-
-
-class AsyncGovernor(_BaseGovernor):
-    """Does what `Governor` does, on asyncio and trio."""
-
-    async def send(
-        self,
-        request: HttpRequest,
-        options: Mapping[str, object] = _NO_OPTIONS,
-        *,
-        is_read_at_once: bool = False,
-    ) -> HttpResponse:
-        """Do what `Governor.send` does; a cancellation passes through unchanged."""
-        failure: BaseException
-        started_s = time.perf_counter()
-        call: HttpCall | None = None
-        try:
-            call, operation, is_stream = self._begin(request, await request.aread(), options)
-            call.is_read_at_once = is_read_at_once
-            if is_stream:
-                return await self._stream(call, operation, started_s)
-            return self._whole(call, await complete(operation), started_s)
-        except NativeRejectionError as error:
-            return self._rejected(error, cast("HttpCall", call), started_s)
-        except BaseException as error:
-            failure = self.outward(error, request)
-        try:
-            if call is not None and call.passed is not None:
-                await call.passed.aclose()
-            del call, request, options
-            raise failure
-        finally:
-            del failure
-
-    async def _stream(self, call: HttpCall, operation: Operation, started_s: float) -> HttpResponse:
-        stream = EngineStream(operation)
-        kind = aframe_stream(self.settings.library, _AsyncFrames)
-        first: bytes | None = None
-        try:
-            first = await stream.next_chunk()
-        except NativeRejectionError as error:
-            if not error.is_in_stream:
-                raise
-            return self._streamed(call, kind(self, call.request, None, _error_frame(error)), started_s)
-        return self._streamed(call, kind(self, call.request, stream, first), started_s)
-
-
-class _BaseFrames:
-    """The body of a governed stream; the first frame was pulled before.
-
-    Args:
-        governor: Makes errors.
-        request: What was asked, for errors.
-        stream: The engine's side; None where there is nothing after the first frame.
-        first: The first frame; None where there is none at all.
-    """
-
-    _stream: EngineStream | None
-    _first: bytes | None
-
-    def __init__(
-        self,
-        governor: _BaseGovernor,
-        request: HttpRequest,
-        stream: EngineStream | None,
-        first: bytes | None,
-    ) -> None:
-        self._governor = governor
-        self._request = request
-        self._stream = None if first is None else stream
-        self._first = first
-        # set by who closes it while another reads it: that one does it then
-        self._is_closing = False
-
-    def __del__(self) -> None:
-        stream = getattr(self, "_stream", None)
-        if stream is not None:
-            stream.abandon()
-
-
-class _Frames(_BaseFrames):
-    def __iter__(self) -> _Frames:
-        return self
-
-    def __next__(self) -> bytes:
-        first = self._first
-        if first is not None:
-            self._first = None
-            return first
-        stream = self._stream
-        if stream is None:
-            raise StopIteration
-        failure: BaseException
-        try:
-            frame = run_sync(stream.next_chunk())
-        except NativeRejectionError as error:
-            self._stream = None
-            return _error_frame(error)
-        except BaseException as error:
-            failure = self._governor.outward(error, self._request)
-        else:
-            if frame is None:
-                self._stream = None
-                raise StopIteration
-            if self._is_closing:
-                self.close()
-                raise StopIteration
-            return frame  # type: ignore[no-any-return]  # a cast would cost 0.1 µs a chunk
-        self._stream = None
-        try:
-            raise failure
-        finally:
-            del failure
-
-    def close(self) -> None:
-        """Stop the stream, wherever it stands; where another thread reads it, with that one's next frame."""
-        self._first = None
-        stream = self._stream
-        if stream is None:
-            return
-        if stream.is_being_read:
-            self._is_closing = True
-            return
-        self._stream = None
-        run_sync(stream.close(_reason()))
-
-
-class _AsyncFrames(_BaseFrames):
-    def __aiter__(self) -> _AsyncFrames:
-        return self
-
-    async def __anext__(self) -> bytes:
-        first = self._first
-        if first is not None:
-            self._first = None
-            return first
-        stream = self._stream
-        if stream is None:
-            raise StopAsyncIteration
-        failure: BaseException
-        try:
-            frame = await stream.next_chunk()
-        except NativeRejectionError as error:
-            self._stream = None
-            return _error_frame(error)
-        except BaseException as error:
-            failure = self._governor.outward(error, self._request)
-        else:
-            if frame is None:
-                self._stream = None
-                raise StopAsyncIteration
-            if self._is_closing:
-                await self.aclose()
-                raise StopAsyncIteration
-            return frame  # type: ignore[no-any-return]  # a cast would cost 0.1 µs a chunk
-        self._stream = None
-        try:
-            raise failure
-        finally:
-            del failure
-
-    async def aclose(self) -> None:
-        """Stop the stream, wherever it stands; where another task reads it, with that one's next frame."""
-        self._first = None
-        stream = self._stream
-        if stream is None:
-            return
-        if stream.is_being_read:
-            self._is_closing = True
-            return
-        self._stream = None
-        await stream.close(_reason())
-
-
-def governed_client(source: HttpClient, library: HttpLibrary, governor: Governor) -> Any:
-    """Return an HTTP client that sends through a governor.
-
-    It is built like `source`, and closing it closes nothing: after that it only refuses to send.
-
-    Args:
-        source: The client that requests go through in the end; kept alive, and never closed.
-        library: Its library.
-        governor: Runs the requests.
-    """
-
-    def send(self: Any, request: HttpRequest, *, stream: bool = False, **options: object) -> HttpResponse:
-        if self.is_closed or source.is_closed:
-            raise _closed()
-        options["stream"] = True
-        try:
-            response = governor.send(request, options, is_read_at_once=not stream)
-        finally:
-            del request, options  # an error's frames hold no prompt of ours
-        if not stream:
-            response.read()
-        return response
-
-    return _client_like(library.Client, library.BaseTransport, source, send, governor)
-
-
-def agoverned_client(source: AsyncHttpClient, library: HttpLibrary, governor: AsyncGovernor) -> Any:
-    """Do what `governed_client` does, for an async client."""
-
-    async def send(
-        self: Any, request: HttpRequest, *, stream: bool = False, **options: object
-    ) -> HttpResponse:
-        if self.is_closed or source.is_closed:
-            raise _closed()
-        options["stream"] = True
-        try:
-            response = await governor.send(request, options, is_read_at_once=not stream)
-        finally:
-            del request, options
-        if not stream:
-            await response.aread()
-        return response
-
-    return _client_like(library.AsyncClient, library.AsyncBaseTransport, source, send, governor)
-
-
-def _client_like(
+def client_like(
     base: type[Any],
     transport: type[Any],
     source: HttpClient | AsyncHttpClient,
     send: Callable[..., HttpResponse | Awaitable[HttpResponse]],
-    governor: _BaseGovernor,
+    governor: BaseGovernor,
 ) -> object:
+    """Return an HTTP client like `source` that sends through a governor; see `governed_client`."""
     # a class made here, because SDKs ask isinstance and the base depends on the library; the transport is
     # never used, but without one the constructor would load certificates for 30 ms
     methods = {
@@ -546,7 +265,8 @@ def _client_like(
     )
 
 
-def _closed() -> RuntimeError:
+def closed_error() -> RuntimeError:
+    """Return the error for a client that was closed."""
     # the library's own words and class: an SDK makes of it what it makes of a client that was closed
     return RuntimeError("Cannot send a request, as the client has been closed.")
 
@@ -570,36 +290,3 @@ def _body_of(content: bytes) -> Mapping[str, object] | None:
 
 def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
-
-
-def _reason() -> CancelReason:
-    """Say why a stream is closed: with a cancellation on its way, that is why."""
-    error = sys.exc_info()[1]
-    return (
-        "cancelled"
-        if error is not None and not isinstance(error, GeneratorExit) and is_cancellation(error)
-        else "closed"
-    )
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _error_frame(error: NativeRejectionError) -> bytes:
-    """Return what a provider said in its stream as an event, of which the SDK makes its own error."""
-    body = error.body
-    value: object = (
-        json.loads(body) if _is_json(body) else {"error": {"message": body, "type": "error"}, "type": "error"}
-    )
-    fields = mapping_of(value)
-    kind = fields.get("type")
-    if not fields.get("error") and kind not in _ERROR_EVENTS:
-        # told by the event's name alone: an SDK would take it for a piece of the answer, or pass over it
-        value = {"type": "error", "error": value}
-    name = kind if isinstance(kind, str) and kind in _ERROR_EVENTS else "error"
-    return sse_frame(name, json_bytes(value))

@@ -7,8 +7,11 @@ from types import TracebackType
 from typing import Any, Never, Self, Unpack
 
 from tramapy.clients.assembly import Assembly, WrapSettings
-from tramapy.clients.exchange import AsyncExchange, AsyncSourceSender, Exchange, SourceSender
-from tramapy.clients.governed import AsyncGovernor, Governor, GovernorSettings
+from tramapy.clients.exchange_async import AsyncExchange, AsyncSourceSender
+from tramapy.clients.exchange_sync import Exchange, SourceSender
+from tramapy.clients.governed import GovernorSettings
+from tramapy.clients.governed_async import AsyncGovernor
+from tramapy.clients.governed_sync import Governor
 from tramapy.clients.http_messages import HttpRequest, HttpResponse
 from tramapy.clients.sdk import vendor_errors
 from tramapy.clients.vendors import surfaces_of

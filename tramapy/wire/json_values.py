@@ -14,6 +14,7 @@ __all__ = [
     "arguments_of",
     "count_of",
     "invalid_answer",
+    "is_json_text",
     "json_text_of",
     "mapping_of",
     "mappings_of",
@@ -57,6 +58,15 @@ def parse_object(data: bytes) -> dict[str, object]:
     if not isinstance(parsed, dict):
         raise invalid_answer("is no JSON object")
     return cast("dict[str, object]", parsed)
+
+
+def is_json_text(text: str) -> bool:
+    """Tell whether a text is JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def invalid_answer(how: str) -> ProviderError:
