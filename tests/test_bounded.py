@@ -222,6 +222,29 @@ async def test_anything_that_is_async_iterable_is_a_body() -> None:
     assert await aread_bounded_bytes(Body(), LIMIT) == b"12345"
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "pieces", [[], [b"12"], [b"12", b"34", b"5"], [b"12", b"34", b"too long"], [b"x" * 11]]
+)
+async def test_a_generator_is_read_whole_and_closed(pieces: list[bytes]) -> None:
+    ended: list[str] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        try:
+            for piece in pieces:
+                yield piece
+        finally:
+            ended.append("closed")
+
+    whole = b"".join(pieces)
+    if len(whole) <= LIMIT:
+        assert await aread_bounded_bytes(body(), LIMIT) == whole
+    else:
+        with pytest.raises(ResponseTooLargeError):
+            await aread_bounded_bytes(body(), LIMIT)
+    assert ended == ["closed"]
+
+
 def test_whole_body_is_given_as_bytes_at_the_limit() -> None:
     assert read_bounded_bytes(Reader(b"1234567890"), LIMIT) == b"1234567890"
 

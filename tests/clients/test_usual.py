@@ -12,7 +12,7 @@ from tramapy.clients import anthropic_messages_answer, openai_chat_answer
 from tramapy.clients.openai_chat_answer import ChatAnswer
 from tramapy.clients.openai_chat_stream import CHAT_STREAM
 from tramapy.clients.openai_choice_events import is_usual_choice, is_usual_head
-from tramapy.clients.usual_answer import UsualAnswer
+from tramapy.clients.usual_answer import Shapes, UsualAnswer
 from tramapy.wire.rest import rest_of
 
 MESSAGE: dict[str, Any] = {
@@ -184,3 +184,21 @@ def test_usual_choice_has_its_text() -> None:
 def test_usual_completion_shows_all_text() -> None:
     body = {**CHUNK, "choices": [{"index": 0, "message": {"role": "assistant", "content": "x"}}]}
     assert ChatAnswer(body).texts == ()
+
+
+def test_shapes_are_remembered_within_bounds() -> None:
+    shapes = Shapes(word_objects=1)
+    asked: list[object] = []
+
+    def is_usual(first: object, second: object) -> bool:
+        asked.append(first)
+        return True
+
+    def words(name: str, value: object = "w") -> str | None:
+        return shapes.words(({name: value}, {"content": "no word"}), is_usual)
+
+    assert [words(f"n{number}") for number in range(70)] == ["w"] * 70
+    assert (words("n0", "other"), len(asked)) == ("other", 70)
+    assert (words("n69"), len(asked)) == ("w", 71)
+    assert (words("n0", 1), len(asked)) == ("", 72)
+    assert shapes.words(({"n0": None}, {}), lambda *_: False) is None

@@ -106,10 +106,12 @@ async def conclude(attempt: Attempt, inspected: ModelResponse) -> ModelResponse:
     budget = attempt.operation.budget
     if budget is not None:
         _charge(attempt, budget, response)
-    if response.refusal is not None or response.finish_reason is _CONTENT_FILTER:
-        _report_refusal(attempt, response)
-    if attempt.started_event is not None:
-        _show_response(attempt, response, attempt.started_event)
+    if (
+        attempt.started_event is not None
+        or response.refusal is not None
+        or response.finish_reason is _CONTENT_FILTER
+    ):
+        _show_response(attempt, response)
     return response
 
 
@@ -124,10 +126,7 @@ async def conclude_all(attempt: Attempt, inspected: Sequence[ModelResponse]) -> 
     if budget is not None:
         _charge(attempt, budget, responses[0])
     for response in responses:
-        if response.refusal is not None or response.finish_reason is _CONTENT_FILTER:
-            _report_refusal(attempt, response)
-        if attempt.started_event is not None:
-            _show_response(attempt, response, attempt.started_event)
+        _show_response(attempt, response)
     return responses
 
 
@@ -138,15 +137,15 @@ async def _intercepted(attempt: Attempt, inspected: ModelResponse) -> ModelRespo
     return await inspect_response(attempt, response, inspected=inspected)
 
 
-def _report_refusal(attempt: Attempt, response: ModelResponse) -> None:
-    if attempt.is_heard:
+def _show_response(attempt: Attempt, response: ModelResponse) -> None:
+    if response.refusal is not None or response.finish_reason is _CONTENT_FILTER:
         reason_code = "refusal" if response.refusal is not None else "content_filter"
-        attempt.notify(reporting.response_refused(attempt.base, reason_code))
-
-
-def _show_response(attempt: Attempt, response: ModelResponse, event: RuntimeEvent) -> None:
-    for observer in attempt.pipeline.content_observers:
-        _show("on_attempt_response", observer.on_attempt_response, event, response)
+        if attempt.is_heard:
+            attempt.notify(reporting.response_refused(attempt.base, reason_code))
+    event = attempt.started_event
+    if event is not None:
+        for observer in attempt.pipeline.content_observers:
+            _show("on_attempt_response", observer.on_attempt_response, event, response)
 
 
 def _show(callback: str, tell: Callable[[RuntimeEvent, T], object], event: RuntimeEvent, content: T) -> None:

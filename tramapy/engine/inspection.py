@@ -23,8 +23,7 @@ async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContex
         DlpInspectionError: The interceptor rejected the text, failed, or gave evidence that does not fit the
             text; or the audit emitter failed. An event says which.
     """
-    if type(text) is not str:
-        text = exact_text(text)
+    text = text if type(text) is str else exact_text(text)
     is_timed = attempt.is_heard
     started_s = attempt.pipeline.port.now_s() if is_timed else 0.0
     failure: Exception | None = None
