@@ -96,6 +96,7 @@ PLAIN: Final[Mapping[str, str]] = MappingProxyType(_folds())
 """What each character that is not plain folds to; nothing for an invisible one."""
 
 _NOT_PLAIN = frozenset(PLAIN)
+_NOT_PLAIN_LATIN = tuple(character for character in PLAIN if character <= "\xff")
 _ASCII = bytes(range(0x80))
 _SPARSE = 16
 
@@ -140,9 +141,7 @@ def fold(text: str) -> Folded:
             return Folded(text)
         found: set[str] | frozenset[str] = set()
     else:
-        # Going through the characters of a text takes ten times as long as deleting all ASCII from its bytes.
-        rest = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-        found = _NOT_PLAIN.intersection(rest.decode("utf-8", "surrogatepass"))
+        found = _not_plain_in(text)
     dropped: list[str] = []
     plain = text
     for character in found:
@@ -181,6 +180,16 @@ def _unescaped(text: str) -> Folded | None:
     ends = starts[1:]
     ends.append(len(text))
     return Folded("".join(pieces), starts, ends)
+
+
+def _not_plain_in(text: str) -> set[str] | frozenset[str]:
+    try:
+        text.encode("latin-1")  # next to nothing where it succeeds
+    except UnicodeEncodeError:
+        # Going through the characters of a text takes ten times as long as deleting all ASCII from its bytes.
+        rest = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+        return _NOT_PLAIN.intersection(rest.decode("utf-8", "surrogatepass"))
+    return {character for character in _NOT_PLAIN_LATIN if character in text}
 
 
 def _without(plain: str, dropped: frozenset[str]) -> Folded:

@@ -13,6 +13,7 @@ _BESIDE = 192
 """How far from where a search begins its hint may begin or end; also, how far over an end what it looks for may go."""
 SHORT_LENGTH = 2_048
 """Up to this length, a text is one stretch."""
+_NEAR = 192
 _SHORTEST = 64
 _LONGEST = 2_048
 """Where hints stand close to one another, each stretch is twice as long as the one before it, up to this length."""
@@ -67,12 +68,11 @@ class Hints:
                 is_new = True
                 continue
             is_new = False
-            size = min(size * 2, _LONGEST) if place < done + _BESIDE else _SHORTEST
+            size = min(size * 2, _LONGEST) if place < done + _NEAR else _SHORTEST
             start = max(place - _BESIDE, done)
             done = max(place, done) + size
-            hits = self._set.Match(encoded[place : done + _BESIDE])
-            if hits:
-                yield offset + start, offset + min(done + _BESIDE, end), hits
+            hits = self._set.Match(encoded[place : done + _BESIDE]) or ()
+            yield offset + start, offset + min(done + _BESIDE, end), hits
             if done >= end:
                 break
 

@@ -161,8 +161,8 @@ def holds(literal: str) -> Gate:
 
 
 def holds_numbers(view: View) -> bool:
-    """Search a view that holds digits in groups, or at least nine in a row."""
-    return bool(view.digit_runs) or view.digit_groups.are_some
+    """Search a view that holds digits in groups, at least nine in a row, or two behind two letters."""
+    return view.has_numbers
 
 
 @functools.cache

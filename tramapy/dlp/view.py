@@ -32,8 +32,10 @@ _LONG_RUN = b"a" * 15
 _FEWEST_DIGITS = 9
 _LONG_NUMBER = b"0" * _FEWEST_DIGITS
 _LONG_RUNS = re.compile(_LONG_NUMBER + b"0*")
-# The single byte in front lets the standard library skip to it: as quick as two searches for a shape.
-_GROUPS = re.compile(rb"0(?<=000)(?=(?:-{1,3}|\.)00(00)|-{1,2}00-{1,2}0000|\.00\.0000)")
+_GROUP = rb"(?:-{1,3}|\.)00(00)|-{1,2}00-{1,2}0000|\.00\.0000"
+# The literals in front let the standard library skip to them.
+_NUMBERS = re.compile(rb"00(?:(?<=aa00)|0(?=%b|000000))" % _GROUP)
+_GROUPS = re.compile(rb"000(?=%b)" % _GROUP)
 
 _Found = TypeVar("_Found")
 
@@ -44,10 +46,8 @@ class DigitGroups(NamedTuple):
     before_four: Sequence[int]
     before_two: Sequence[int]
 
-    @property
-    def are_some(self) -> bool:
-        """Whether there is one."""
-        return bool(self.before_four or self.before_two)
+
+_NO_GROUPS = DigitGroups((), ())
 
 
 class View:
@@ -60,14 +60,12 @@ class View:
     """
 
     __slots__ = (
-        "_digit_groups",
-        "_digit_runs",
         "_encoded",
+        "_has_numbers",
         "_known",
         "_lower",
         "_shape",
         "_tokens",
-        "_words",
         "end",
         "part",
         "start",
@@ -82,11 +80,9 @@ class View:
         self._lower: bytes | None = None
         self._encoded: bytes | None = None
         self._shape: bytes | None = None
+        self._has_numbers: bool | None = None
         self._tokens: Mapping[str, Sequence[int]] | None = None
-        self._digit_groups: DigitGroups | None = None
-        self._digit_runs: Sequence[tuple[int, int]] | None = None
-        self._words: dict[bytes, Sequence[int]] = {}
-        self._known: dict[object, Sequence[object]] = {}
+        self._known: dict[object, object] = {}
 
     @property
     def lower(self) -> bytes:
@@ -103,38 +99,30 @@ class View:
             self._shape = self._bytes().translate(_SHAPE_OF)
         return self._shape
 
+    def once(self, find: Callable[[View], _Found]) -> _Found:
+        """Return what a function finds here, found once for all rules that ask."""
+        known = self._known
+        if find in known:
+            return known[find]  # type: ignore[return-value]  # what this function found; a cast would cost as much
+        found = known[find] = find(self)
+        return found
+
     @property
     def digit_runs(self) -> Sequence[tuple[int, int]]:
         """Where at least nine digits stand in a row, and how many; one over an end of the window is cut off there."""
-        if self._digit_runs is None:
-            runs: list[tuple[int, int]] = []
-            shape = self.shape
-            if shape.rfind(_LONG_NUMBER) >= 0:  # half the time of `in`
-                start = self.start
-                runs += [(start + match.start(), len(match.group())) for match in _LONG_RUNS.finditer(shape)]
-            self._digit_runs = runs
-        return self._digit_runs
+        return self.once(_digit_runs) if self.has_numbers else ()
 
     @property
     def digit_groups(self) -> DigitGroups:
         """Where digits stand in groups: before one of four digits, and as those of a social security number do."""
-        if self._digit_groups is None:
-            fours: list[int] = []
-            twos: list[int] = []
-            shape = self.shape
-            first = self.start - len("00")
-            if shape.rfind(b"000-") >= 0 or shape.rfind(b"000.") >= 0:  # half the time of `in`
-                for match in _GROUPS.finditer(shape):
-                    (twos if match.lastindex is None else fours).append(first + match.start())
-            self._digit_groups = DigitGroups(fours, twos)
-        return self._digit_groups
+        return self.once(_digit_groups) if self.has_numbers else _NO_GROUPS
 
-    def once(self, find: Callable[[View], Sequence[_Found]]) -> Sequence[_Found]:
-        """Return what a function finds here, found once for all rules that ask."""
-        known = self._known.get(find)
-        if known is None:
-            known = self._known[find] = find(self)
-        return known  # type: ignore[return-value]  # what this function found; a cast would cost as much as the rest
+    @property
+    def has_numbers(self) -> bool:
+        """Whether there are digits in groups, at least nine in a row, or two behind two letters."""
+        if self._has_numbers is None:
+            self._has_numbers = _NUMBERS.search(self.shape) is not None
+        return self._has_numbers
 
     def tokens(self, starts: re.Pattern[str], longest: int) -> Mapping[str, Sequence[int]]:
         """Return where tokens may begin, by what they begin with.
@@ -194,13 +182,31 @@ class View:
 
     def places_of_word(self, word: bytes) -> Sequence[int]:
         """Return each place of a word in lower case, whatever the case in the text."""
-        known = self._words.get(word)
-        if known is None:
-            known = _places(self.lower, word, 0, None)
-            if known and self.start:
-                known = [self.start + place for place in known]
-            self._words[word] = known
-        return known
+        known = self._known
+        if word in known:
+            return known[word]  # type: ignore[return-value]  # the places of this word
+        found = _places(self.lower, word, 0, None)
+        if found and self.start:
+            found = [self.start + place for place in found]
+        known[word] = found
+        return found
+
+
+def _digit_groups(view: View) -> DigitGroups:
+    fours: list[int] = []
+    twos: list[int] = []
+    shape, start = view.shape, view.start
+    if shape.rfind(b"000-") >= 0 or shape.rfind(b"000.") >= 0:  # quick where digits go on and on
+        for match in _GROUPS.finditer(shape):
+            (twos if match.lastindex is None else fours).append(start + match.start())
+    return DigitGroups(fours, twos)
+
+
+def _digit_runs(view: View) -> Sequence[tuple[int, int]]:
+    shape, start = view.shape, view.start
+    if shape.rfind(_LONG_NUMBER) < 0:  # half the time of `in`
+        return ()
+    return [(start + match.start(), len(match.group())) for match in _LONG_RUNS.finditer(shape)]
 
 
 def _places(text: AnyStr, literal: AnyStr, start: int, end: int | None) -> Sequence[int]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tramapy.dlp.checks import is_mixed, is_password
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
 from tramapy.dlp.packs.config_lines import HELD, HINT, config_passwords, holds_config
+from tramapy.dlp.packs.marks import holds_dashes
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
 
@@ -114,9 +115,8 @@ _holds_identified = holds_word("identified")
 
 
 def _holds_command(view: View) -> bool:
-    part = view.part
     return (
-        (part.rfind(" -") >= 0 and _OPTION.search(part) is not None)
+        (holds_dashes(view) and _OPTION.search(view.part) is not None)
         or _holds_identified(view)
         or holds_config(view)
     )

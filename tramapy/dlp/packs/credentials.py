@@ -96,10 +96,12 @@ _URL_KEY_END = "".join(
     rf"(?<={end}=)|"
     for end in ("key", "token", "auth", "sig", "signature", "secret", "password", "passwd", "pwd", "code")
 ).rstrip("|")
-_URL_KEY_MARKS = tuple(
-    re.compile(rf"{mark}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})(?={_URL_CHARACTER}{{8}})", ANY_CASE)
-    for mark in (r"\?", "&")
-)
+_URL_KEY_MARKS = {
+    mark: re.compile(
+        rf"{re.escape(mark)}[a-z_-]{{3,32}}+=(?:{_URL_KEY_END})(?={_URL_CHARACTER}{{8}})", ANY_CASE
+    )
+    for mark in "?&"
+}
 _LONGEST_URL_KEY_NAME = 48
 _MOST_READ = 2_048
 _URL_VALUE = re.compile(rf"{_URL_CHARACTER}{{0,{_MOST_READ}}}")
@@ -110,12 +112,15 @@ _URL_KEY = rf"[?&]{_URL_KEY_NAMES}=(?P<cut>{_URL_CHARACTER}{{8,512}})(?!{_URL_CH
 
 def _holds_query(view: View) -> bool:
     part = view.part
-    return "=" in part and ("?" in part or "&" in part)
+    return "=" in part and (
+        ("?" in part and _URL_KEY_MARKS["?"].search(part) is not None)
+        or ("&" in part and _URL_KEY_MARKS["&"].search(part) is not None)
+    )
 
 
 def _url_keys(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
-    for mark, pattern in zip(("?", "&"), _URL_KEY_MARKS, strict=True):
+    for mark, pattern in _URL_KEY_MARKS.items():
         if mark not in view.part:
             continue
         run: Run | None = None

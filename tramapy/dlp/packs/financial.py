@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tramapy.dlp.checks import IBAN_LENGTHS, is_card, is_iban
-from tramapy.dlp.pack_rule import Cut, Look, PackRule, holds_numbers, one_of
+from tramapy.dlp.pack_rule import Cut, Look, PackRule, WithinGate, holds_numbers, one_of
 from tramapy.dlp.packs.many_places import MANY
 from tramapy.dlp.view import View
 
@@ -179,7 +179,7 @@ RULES = (
         pattern=_IBAN_SPACED.pattern,
         replacement="[REDACTED:iban]",
         search=_ibans,
-        gate=_holds_iban_start,
+        gate=WithinGate(holds_numbers, _holds_iban_start),
         hint=rf"(?:\A|[^0-9A-Za-z])(?:{_IBANS_HINT})",
         held=r"[A-Z]{2}[0-9]{2}(?:[ \n\-]?[0-9A-Z]){11,}"
         r"|[A-Za-z]{2}[0-9]{2}(?:[0-9A-Za-z]{11,}|(?: [0-9A-Za-z]{4}){2,} ?[0-9A-Za-z]{0,4})",

@@ -102,6 +102,8 @@ def _passwords(view: View) -> Iterator[Cut]:
         for stem, offset, pattern in _STEM_SEARCHES:
             if stem in part:
                 places += [match.start() - offset for match in view.matches(pattern, _LONGEST_STEM)]
+    if not places:
+        return
     text = view.text
     run = Run(_BARE_RUN, text, _MOST_READ, _LONGEST + 1)
     done, lively = -1, -1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tramapy.dlp.pack_rule import PackRule
+from tramapy.dlp.pack_rule import PackRule, WithinGate
+from tramapy.dlp.packs.marks import holds_dashes
 from tramapy.dlp.view import View
 
 __all__ = ["RULES"]
@@ -61,7 +62,7 @@ RULES = (
         pattern=_PEM.pattern,
         replacement="[REDACTED:private_key]",
         search=_blocks,
-        gate=_holds_block,
+        gate=WithinGate(holds_dashes, _holds_block),
         hint=r"-----BEGIN |---- BEGIN SSH2 |Private-Lines: ",
         held=(
             r"(?:-----BEGIN [0-9A-Z ]*-----|---- BEGIN SSH2 [A-Z ]*----|Private-Lines: [0-9]+)"

@@ -11,14 +11,15 @@ from tramapy.dlp.pack_rule import (
     Look,
     PackRule,
     WithinGate,
+    always,
     has_context,
     holds,
     holds_numbers,
-    holds_shape,
     is_in_marker,
     one_of,
 )
 from tramapy.dlp.packs.many_places import MANY
+from tramapy.dlp.packs.marks import holds_dashes, holds_dots
 from tramapy.dlp.view import CONTEXT_LENGTH, View
 
 __all__ = ["RULES"]
@@ -286,7 +287,7 @@ def _with_extension(match: re.Match[str]) -> Cut:
 def _national_phones(view: View) -> list[Cut]:
     text = view.text
     found: list[Cut] = []
-    for match in view.matches(_NATIONAL, _LONGEST_NUMBER):
+    for match in view.matches(_NATIONAL, _LONGEST_NUMBER) if "0" in view.part else ():
         place = match.start()
         international = _INTERNATIONAL.match(text, place) if text.startswith("00", place) else None
         if international is not None and _has_digits(
@@ -421,6 +422,8 @@ _LONGEST_DOTS = 12
 
 def _colons(view: View) -> Sequence[int]:
     """Find two colons with at most four hexadecimal digits between; in an address those are the first two."""
+    if ":" not in view.part:
+        return []
     return [match.start() for match in view.matches(_COLONS, _LONGEST_COLONS)]
 
 
@@ -494,11 +497,13 @@ def _dots(view: View) -> list[int]:
 
 
 def _holds_colons(view: View) -> bool:
-    return ":" in view.part and bool(view.once(_colons))
+    return bool(view.once(_colons))
 
 
 def _holds_mac(view: View) -> bool:
-    return bool(view.once(_pairs)) or bool(view.once(_dots))
+    if (view.once(_colons) or holds_dashes(view)) and view.once(_pairs):
+        return True
+    return holds_dots(view) and bool(view.once(_dots))
 
 
 def _macs_in_pairs(view: View) -> list[tuple[int, int]]:
@@ -586,7 +591,7 @@ RULES = (
         pattern=_E164.pattern,
         replacement="[REDACTED:phone]",
         search=_phones,
-        gate=holds_shape(b"00"),
+        gate=always,
         hint=one_of(_PHONE_LOOKS),
         looks=_PHONE_LOOKS,
         held=(
@@ -601,7 +606,7 @@ RULES = (
         pattern=_IPV4.pattern,
         replacement="[REDACTED:ipv4]",
         search=_ipv4s,
-        gate=holds_shape(b"0.0"),
+        gate=holds_dots,
         hint=r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
         held=r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}",
     ),

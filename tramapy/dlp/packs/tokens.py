@@ -15,12 +15,14 @@ from tramapy.dlp.pack_rule import (
     PackRule,
     Search,
     StartGate,
+    WithinGate,
     cuts_at,
     holds,
     literals,
     words,
 )
 from tramapy.dlp.packs.many_places import MANY
+from tramapy.dlp.packs.marks import holds_dots
 from tramapy.dlp.packs.named_values import held_name
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -261,7 +263,7 @@ RULES = (
         pattern=_WEBHOOK.pattern,
         replacement="[REDACTED:slack_webhook]",
         search=literals(("https://hooks.slack",), _WEBHOOK),
-        gate=holds("hooks.slack"),
+        gate=WithinGate(holds_dots, holds("hooks.slack")),
         hint=r"https://hooks\.slack",
         held=r"https://hooks\.slack[0-9A-Za-z_/+.\-]*",
         bodies=(("", r"[0-9A-Za-z_/+-]*"),),
