@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import SupportsIndex
 
 import pytest
 
@@ -39,3 +40,22 @@ def test_a_value_is_read_in_part_where_it_is_long():
     assert (run.end, run.kept_end) == (8, 7)
     run.reach(3)
     assert (run.end, run.kept_end) == (28, 28)
+
+
+class _Counted(str):
+    """A text that counts how much of it is copied."""
+
+    __slots__ = ("copied",)
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        part = super().__getitem__(key)
+        self.copied = getattr(self, "copied", 0) + len(part)
+        return part
+
+
+def test_marks_that_go_on_and_on_are_read_once() -> None:
+    text = _Counted("x" + "!" * 10_000 + " ")
+    run = Run(re.compile("[x!]{0,64}"), text, 64, 8)
+    run.reach(0)
+    assert (run.end, run.kept_end) == (10_001, 1)
+    assert text.copied < 1.1 * len(text)

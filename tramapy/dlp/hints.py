@@ -62,7 +62,7 @@ class Hints:
         hints = self._any.finditer(encoded, 0)
         is_new = True
         while (hint := next(hints, None)) is not None:
-            place = hint.span()[0]
+            place, behind = hint.span()
             if place < done and not is_new:
                 hints = self._any.finditer(encoded, done)
                 is_new = True
@@ -75,6 +75,9 @@ class Hints:
             yield offset + start, offset + min(done + _BESIDE, end), hits
             if done >= end:
                 break
+            if behind > done:  # another one may begin inside of it, and end where the set does not look
+                hints = self._any.finditer(encoded, done)
+                is_new = True
 
 
 def _encoded(text: str) -> bytes:

@@ -117,8 +117,8 @@ def hint_of(name: str) -> str:
         rf"| ?[(] ?[\"']|[\"'`*_]{{0,2}}(?: ?->| - )|\"\r?\n|[ \t]{{0,4}}:?[ \t]{{0,4}}</)"
         # What stands before the name is left out: to follow that through all text costs more than some false hints.
         rf"|(?i:{name})[0-9A-Za-z_.-]{{0,40}}[\"']?[,;] ?"
-        rf"(?:[bBfFrRuU]{{0,2}}[\"'`]|[^\s\"'`;,<>|]{{48}}|[^\s\"'`;,<>|]*{_NO_WORD})"
-        rf"|(?i:{name})[ \t\r\n]{{1,12}}`?[^\s\"'`;,<>|]*[0-9?\x80-\xff]"
+        rf"(?:[bBfFrRuU]{{0,2}}[\"'`]|[^\s\"'`;,<>|]{{48}}|[^\s\"'`;,<>|]{{0,47}}{_NO_WORD})"
+        rf"|(?i:{name})[ \t\r\n]{{1,12}}`?(?:[^\s\"'`;,<>|]{{48}}|[^\s\"'`;,<>|]{{0,47}}[0-9?\x80-\xff])"
         rf"|[<-](?i:store|key|user|db|api)?(?i:{name}|key)[ \t\r\n]|<[0-9A-Za-z_.:-]{{1,40}}(?i:{name})[ \t\r\n]"
         rf"|(?i:{name})[ \t\r\n]{{1,12}}[bBfFrRuU]{{0,2}}[\"']"
         # What is as long as that is a value whatever stands around it.

@@ -73,7 +73,7 @@ RULES = (
         search=_headings,
         gate=holds_word("pass", "pw", "secret", "key", "token", "kennwort"),
         # without what stands before the word, which RE2 would have to follow through all text
-        hint=rf"(?i:{_ROOTS}|{_KEY_ROOTS})[sS]?[{AROUND}]*(?:[{_MARKS}\n]|\z)",
+        hint=rf"(?i:{_ROOTS}|{_KEY_ROOTS})[sS]?(?:[{AROUND}]{{0,40}}(?:[{_MARKS}\n]|\z)|[{AROUND}]{{41}})",
         # `Columns` holds back the cells; of headings nothing has to be.
         held=r"\x00\x00\x00",
         is_checked=False,

@@ -65,10 +65,13 @@ class Run:
         if start < self._whole_end:
             return
         text, end = self._text, start
+        self.kept_end = start
         while True:
             match = self._pattern.match(text, end)
             before, end = end, end if match is None else match.end()
-            self.kept_end = start + len(text[start:end].rstrip(_ENDS))
+            kept = text[before:end].rstrip(_ENDS)
+            if kept:
+                self.kept_end = before + len(kept)
             is_part = end - before == self._most
             self._whole_end = self.kept_end - self._ahead if is_part else end
             if not is_part or self._whole_end > start:
