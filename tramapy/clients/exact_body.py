@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 __all__ = ["exact_object"]
 
@@ -21,7 +21,8 @@ def exact_object(data: bytes) -> dict[str, object] | None:
         value, end = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return cast("dict[str, object]", value) if end == len(text) and type(value) is _OBJECT else None
+    found: dict[str, object] | None = value if end == len(text) and type(value) is _OBJECT else None
+    return found
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
