@@ -129,12 +129,14 @@ def _gated(rules: Iterable[PackRule]) -> _Gated:
     )
 
 
-_Started: TypeAlias = tuple[tuple[Callable[[View], Collection[str]], Mapping[str, Sequence[_Search]]], ...]
+_Started: TypeAlias = tuple[
+    tuple[Callable[[View], Collection[str | bytes]], Mapping[str | bytes, Sequence[_Search]]], ...
+]
 
 
 def _started(rules: Iterable[PackRule]) -> _Started:
     """Return searches by what their matches begin with, and these by what finds it."""
-    by_find: dict[Callable[[View], Collection[str]], dict[str, list[_Search]]] = {}
+    by_find: dict[Callable[[View], Collection[str | bytes]], dict[str | bytes, list[_Search]]] = {}
     for rank, rule in enumerate(rules):
         if isinstance(rule.gate, StartGate):
             by_start = by_find.setdefault(rule.gate.find, {})

@@ -123,19 +123,19 @@ class WithinGate:
 
 @dataclass(frozen=True, slots=True)
 class StartGate:
-    """A gate of one of many rules whose matches begin with literals that are looked for together.
+    """A gate of one of many rules whose matches begin with literals or words that are looked for together.
 
     Args:
         find: Finds what stands in a view of all literals of all rules.
         starts: Those that this rule's matches begin with.
     """
 
-    find: Callable[[View], Collection[str]]
-    starts: frozenset[str]
+    find: Callable[[View], Collection[str | bytes]]
+    starts: Collection[str | bytes]
 
     def __call__(self, view: View) -> bool:
         """Tell whether one of them stands there."""
-        return not self.starts.isdisjoint(self.find(view))
+        return not frozenset(self.starts).isdisjoint(self.find(view))
 
 
 def one_of(looks: Iterable[Look]) -> str:

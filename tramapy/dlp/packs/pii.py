@@ -485,8 +485,8 @@ def _pairs(view: View) -> list[int]:
     if len(colons) > MANY:
         colons = [match.start() for match in view.matches(_PAIR_COLON, _LONGEST_COLONS)]
     else:
-        colons = [place for place in colons if text.startswith(":", place + 3)]
-    if "-" in view.part:
+        colons = [p for p in colons if text.startswith(":", p + 6) and text.startswith(":", p + 3)]
+    if holds_dashes(view):
         colons += [match.start() for match in view.matches(_DASHES, _LONGEST_COLONS)]
     return colons
 

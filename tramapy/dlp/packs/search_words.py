@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tramapy.dlp.pack_rule import Gate, WithinGate
+from tramapy.dlp.pack_rule import StartGate
 from tramapy.dlp.view import View
 
 __all__ = ["holds_word", "words_here"]
@@ -57,11 +57,10 @@ def words_here(view: View) -> list[bytes]:
     return found
 
 
-def _holds_any(view: View) -> bool:
-    return bool(view.once(words_here))
+def _words_of(view: View) -> list[bytes]:
+    return view.once(words_here)
 
 
-def holds_word(*listed: str) -> Gate:
+def holds_word(*listed: str) -> StartGate:
     """Search a view that holds one of some words that are looked for together."""
-    encoded = frozenset(word.encode() for word in listed)
-    return WithinGate(_holds_any, lambda view: not encoded.isdisjoint(view.once(words_here)))
+    return StartGate(_words_of, frozenset(word.encode() for word in listed))
