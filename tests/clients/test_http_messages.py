@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tramapy.clients.http_messages import Head, body_kind, whole_response
+from tramapy.clients.http_messages import Head, Original, body_kind, whole_response
 
 LIBRARIES = [name for name in ("httpx", "httpx2") if importlib.util.find_spec(name)]
 HEAD = Head.of(httpx2.Response(200, headers={"x-request-id": "r-1"}))
@@ -28,6 +28,12 @@ def test_head_shows_no_header() -> None:
 
     assert repr(head) == "Head(200)"
     assert head.headers == [(b"x-request-id", b"r-1")]
+
+
+def test_original_shows_nothing() -> None:
+    original = Original.of(httpx2.Request("POST", "http://provider.test/secret", headers={"x": "secret"}))
+
+    assert repr(original) == "Original(POST)"
 
 
 def test_head_says_what_the_body_is() -> None:

@@ -14,8 +14,8 @@ import openai
 import pytest
 
 from tests.clients.worlds import API_KEY, SDK_LEAVES_GENERATORS, Use, World, go, items_of, text_of
-from tramapy import wrap
-from tramapy.testing import Gate, ScriptedServer, SlowAnswer
+from tramapy import Fallback, wrap
+from tramapy.testing import Gate, HttpRejection, ScriptedServer, SlowAnswer
 
 pytestmark = SDK_LEAVES_GENERATORS
 
@@ -277,6 +277,32 @@ def test_the_source_s_hooks_and_headers_hold(world: World) -> None:
         assert use.server.requests[0].headers["x-of-the-source"] == "1"
 
     world.use(["ok"], step, client_options={"http_client": source})
+
+
+def test_what_a_hook_writes_into_a_request_stays_with_one_attempt(world: World) -> None:
+    def hook(request: httpx2.Request) -> None:
+        request.headers["x-seen"] = request.headers.get("x-seen", "") + "1"
+        request.url = request.url.copy_add_param("key", "plainly-fake")
+
+    async def ahook(request: httpx2.Request) -> None:
+        hook(request)
+
+    kind: Any = httpx2.AsyncClient if world.is_async else httpx2.Client
+    source = kind(verify=False, event_hooks={"request": [ahook if world.is_async else hook]})
+
+    async def step(use: Use) -> None:
+        with ScriptedServer(["ok"]) as other_server:
+            other = world.bare(world.url(other_server))
+            client = wrap(use.bare, fallbacks={"m": [Fallback(other)]}, clock=use.clock)
+            assert await use.ask("hi", client=client) == "ok"
+            assert [(each.headers["x-seen"], each.query) for each in use.server.requests] == [
+                ("1", "key=plainly-fake")
+            ] * 2
+            assert other_server.requests[0].query == ""
+            await go(other.close())
+
+    failures = [HttpRejection(status=500)] * 2
+    world.use(failures, step, client_options={"http_client": source, "max_retries": 1})
 
 
 def test_the_source_s_auth_cookies_mounts_and_redirects_hold(world: World) -> None:

@@ -17,6 +17,7 @@ from tests.clients.test_wrapping import offline
 from tests.clients.worlds import World
 from tramapy import ConfigurationError, InterceptorError, wrap
 from tramapy.clients import sdk
+from tramapy.clients.http_messages import Original
 from tramapy.clients.sdk import sdk_client
 
 OPENAI_ROOT = Path(openai.__file__).parent
@@ -197,7 +198,7 @@ def test_a_request_that_is_not_captured_is_told_of(kind: type[Any], monkeypatch:
         (),
         {
             "surface": type("Surface", (), {"path": "/x"}),
-            "request": httpx2.Request("POST", "https://example.com/x"),
+            "original": Original.of(httpx2.Request("POST", "https://example.com/x")),
         },
     )
 

@@ -14,7 +14,6 @@ from tramapy.clients.http_messages import (
     HttpRequest,
     HttpResponse,
     is_answer_to,
-    request_with,
     streamed_response,
 )
 from tramapy.clients.other_answer import EVENT_STREAM, is_event_stream, is_json, is_text
@@ -145,12 +144,13 @@ def outgoing(request: ModelRequest) -> tuple[HttpCall, Mapping[str, object] | No
 def own_request(
     library: HttpLibrary, call: HttpCall, body: Mapping[str, object] | None, timeout_s: float | None
 ) -> HttpRequest:
-    """Return the client's request with this body and limit: the very one that came where both are its own."""
+    """Return the request to send: the very one that came, where it says all and was not sent before."""
     # nobody changed what was read, and the bytes that came say nothing else
     is_own = body is None or body is call.exact_body
-    if is_own and timeout_s is None:
+    if is_own and timeout_s is None and not call.is_sent:
+        call.is_sent = True
         return call.request
-    return request_with(library, call.request, None if is_own else json_bytes(body), timeout_s)
+    return call.original.again(library, None if is_own else json_bytes(body), timeout_s)
 
 
 def passes(call: HttpCall, response: HttpResponse, content_type: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tramapy.clients.http_call import HttpCall
-from tramapy.clients.http_messages import HttpResponse, request_with
+from tramapy.clients.http_messages import HttpResponse, Original
 from tramapy.clients.sdk import SdkClient
 from tramapy.errors import ConfigurationError
 from tramapy.keywords import explains_names
@@ -51,7 +51,8 @@ class FallbackSender:
     ) -> HttpResponse:
         """Send it."""
         request, options = self._build(call, _required(body))
-        request = request_with(self._sdk.library, request, None, timeout_s)
+        if timeout_s is not None:
+            request = Original.of(request).again(self._sdk.library, timeout_s=timeout_s)
         return self._sdk.source.send(request, stream=True, **options)
 
 
@@ -67,7 +68,8 @@ class AsyncFallbackSender:
     ) -> HttpResponse:
         """Send it."""
         request, options = await self._build(call, _required(body))
-        request = request_with(self._sdk.library, request, None, timeout_s)
+        if timeout_s is not None:
+            request = Original.of(request).again(self._sdk.library, timeout_s=timeout_s)
         return await self._sdk.source.send(request, stream=True, **options)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tramapy.clients.codec import WireAnswer, WireRequest
-from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse
+from tramapy.clients.http_messages import Head, HttpRequest, HttpResponse, Original
 from tramapy.clients.surfaces import Surface
 from tramapy.engine.native import NativeRequest
 from tramapy.hooks.catalogue import NO_MODEL
@@ -41,6 +41,9 @@ class HttpCall(NativeRequest):
 
     passed: HttpResponse | None = None
 
+    is_sent: bool = False
+    """Whether the very request that came was sent; whatever sent it may have written into it."""
+
     is_read_at_once: bool = False
     """Whether the client reads the whole answer before anybody else sees it."""
 
@@ -66,6 +69,7 @@ class HttpCall(NativeRequest):
         is_allowed: bool = False,
     ) -> None:
         self.request: HttpRequest = request
+        self.original: Original = Original.of(request)
         self.surface: Surface = surface
         self.wire: WireRequest | None = wire
         self.options: Mapping[str, object] = options

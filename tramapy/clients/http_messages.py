@@ -15,11 +15,11 @@ __all__ = [
     "Head",
     "HttpRequest",
     "HttpResponse",
+    "Original",
     "aframe_stream",
     "body_kind",
     "frame_stream",
     "is_answer_to",
-    "request_with",
     "streamed_response",
     "whole_response",
     "with_content",
@@ -94,28 +94,49 @@ class Head(NamedTuple):
         )
 
 
-def request_with(
-    library: HttpLibrary, request: HttpRequest, content: bytes | None, timeout_s: float | None
-) -> HttpRequest:
-    """Return a request with another body and a lower timeout; the same object where neither is given.
+class Original(NamedTuple):
+    """A request as its client made it: an HTTP client's hooks and its auth write into the object that they send.
 
     Args:
-        library: The request's library.
-        request: It is not changed.
-        content: The body; None leaves it.
-        timeout_s: How long it may take; None leaves what is set.
+        method: The method.
+        url: The address.
+        headers: All headers.
+        extensions: What the HTTP library is told beside, such as timeouts.
+        stream: The body.
     """
-    if content is None and timeout_s is None:
-        return request
-    extensions = dict(request.extensions)
-    if timeout_s is not None:
-        extensions["timeout"] = _lower(extensions.get("timeout", {}), timeout_s)
-    if content is None:
-        headers, body = request.headers.raw, {"stream": request.stream}
-    else:
-        headers = [item for item in request.headers.raw if item[0].lower() not in _LENGTH_HEADERS]
-        body = {"content": content}
-    return library.Request(request.method, request.url, headers=headers, extensions=extensions, **body)
+
+    method: str
+    url: Any
+    headers: list[tuple[bytes, bytes]]
+    extensions: dict[str, Any]
+    stream: Any
+
+    def __repr__(self) -> str:
+        return f"Original({self.method})"
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Original:
+        """Keep what a request says."""
+        return cls(request.method, request.url, request.headers.raw, dict(request.extensions), request.stream)
+
+    def again(
+        self, library: HttpLibrary, content: bytes | None = None, timeout_s: float | None = None
+    ) -> HttpRequest:
+        """Return it as a new request.
+
+        Args:
+            library: The request's library.
+            content: Another body; None leaves it.
+            timeout_s: How long it may take; None leaves what is set.
+        """
+        extensions = dict(self.extensions)
+        if timeout_s is not None:
+            extensions["timeout"] = _lower(extensions.get("timeout", {}), timeout_s)
+        headers, body = self.headers, {"stream": self.stream}
+        if content is not None:
+            headers = [item for item in headers if item[0].lower() not in _LENGTH_HEADERS]
+            body = {"content": content}
+        return library.Request(self.method, self.url, headers=headers, extensions=extensions, **body)
 
 
 def whole_response(

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, cast
 from tramapy.client import AsyncTramapy, Tramapy
 from tramapy.clients.client_errors import VendorErrors
 from tramapy.clients.http_call import HttpCall
-from tramapy.clients.http_messages import HttpRequest
+from tramapy.clients.http_messages import HttpRequest, Original
 from tramapy.clients.remembered import remembered
 from tramapy.errors import ConfigurationError, TramapyError
 from tramapy.hooks.provider import AsyncProvider, Provider
@@ -103,7 +103,7 @@ class SdkClient:
 
         def build(call: HttpCall, body: Mapping[str, object]) -> tuple[HttpRequest, dict[str, object]]:
             try:
-                client.post(call.surface.path, cast_to=object, body=body, options=_forwarded(call.request))
+                client.post(call.surface.path, cast_to=object, body=body, options=_forwarded(call.original))
             except _CapturedRequest as error:
                 return error.request, error.options
             raise _unknown_internals(self)
@@ -117,7 +117,7 @@ class SdkClient:
         async def build(call: HttpCall, body: Mapping[str, object]) -> tuple[HttpRequest, dict[str, object]]:
             try:
                 await client.post(
-                    call.surface.path, cast_to=object, body=body, options=_forwarded(call.request)
+                    call.surface.path, cast_to=object, body=body, options=_forwarded(call.original)
                 )
             except _CapturedRequest as error:
                 return error.request, error.options
@@ -237,9 +237,13 @@ def _captured_class(base: type[Exception]) -> type[_CapturedRequest]:
     return type("CapturedRequest", (_CapturedRequest, base), {})
 
 
-def _forwarded(request: HttpRequest) -> dict[str, object]:
-    params = {name: value for name, value in request.url.params.items() if name != "api-version"}
-    headers = {name: value for name, value in request.headers.items() if name.lower() in _FORWARDED_HEADERS}
+def _forwarded(original: Original) -> dict[str, object]:
+    params = {name: value for name, value in original.url.params.items() if name != "api-version"}
+    headers: dict[str, str] = {}
+    for raw_name, value in original.headers:
+        name = raw_name.decode("latin-1").lower()
+        if name in _FORWARDED_HEADERS:
+            headers[name] = value.decode("latin-1")
     return {"params": params, "headers": headers}
 
 
