@@ -124,11 +124,12 @@ def test_a_fallback_answers_with_its_own_key_model_and_url(any_world: World) -> 
             )
             client = wrap(use.client, fallbacks={"m": [Fallback(other, "other-model")]}, timeout_s=30.0)
             options = {"extra_headers": {"x-secret": "s", "openai-beta": "b", "anthropic-beta": "c"}}
-            assert await use.ask("hi", client=client, extra_query={"beta": "true"}, **options) == "from there"
+            query = {"beta": "true", "key": "plainly-fake"}
+            assert await use.ask("hi", client=client, extra_query=query, **options) == "from there"
             assert await use.stream("hi", client=client) == "from there too"
             got, first = other_server.requests[0], use.server.requests[0]
             assert got.path == first.path
-            assert got.query == "beta=true"
+            assert (first.query, got.query) == ("beta=true&key=plainly-fake", "beta=true")
             assert got.body == {**first.body, "model": "other-model"}
             assert got.headers["x-mine"] == "1"
             assert got.headers["openai-beta"] == "b"

@@ -27,6 +27,9 @@ __all__ = ["SdkClient", "sdk_client", "unwrapped", "vendor_errors"]
 # what of the original request's headers goes with it to another provider: nothing that could hold a key
 _FORWARDED_HEADERS: Final = frozenset({"anthropic-beta", "openai-beta", "idempotency-key"})
 
+# and of its query: there, too, clients have keys
+_FORWARDED_PARAMS: Final = frozenset({"beta"})
+
 _OLDEST_MAJORS: Final = {"openai": 2, "anthropic": 0}
 
 # since these the SDKs let errors of their own base class through as they are
@@ -238,7 +241,7 @@ def _captured_class(base: type[Exception]) -> type[_CapturedRequest]:
 
 
 def _forwarded(original: Original) -> dict[str, object]:
-    params = {name: value for name, value in original.url.params.items() if name != "api-version"}
+    params = {name: value for name, value in original.url.params.items() if name in _FORWARDED_PARAMS}
     headers: dict[str, str] = {}
     for raw_name, value in original.headers:
         name = raw_name.decode("latin-1").lower()
