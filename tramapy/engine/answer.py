@@ -9,7 +9,7 @@ from tramapy.engine.drafts import dlp_context
 from tramapy.engine.inspection import fail_inspection, inspect_text, scan_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_response
-from tramapy.engine.text_runs import map_text_runs, text_runs
+from tramapy.engine.text_runs import inspect_text_runs, text_runs
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import ContentPart, ModelResponse, TokenUsage, ToolCall
 
@@ -139,7 +139,7 @@ async def _parts(
             return text
         return await _inspect(attempt, dlp, DlpContentLocation.MODEL_RESPONSE_CONTENT, text)
 
-    return await map_text_runs(parts, change)
+    return await inspect_text_runs(parts, change)
 
 
 async def _optional(

@@ -8,7 +8,7 @@ from tramapy.engine.inspection import inspect_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.plain_values import plain_message
-from tramapy.engine.text_runs import map_text_runs
+from tramapy.engine.text_runs import inspect_text_runs
 from tramapy.engine.tool_results import inspect_tool_messages
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import Message, MessageRole, ToolCall
@@ -56,7 +56,7 @@ async def _inspect_message(attempt: Attempt, dlp: DlpInterceptor, message: Messa
     message = plain_message(message)
     content, parts = message.content, message.content_parts
     if parts is not None:
-        parts = await map_text_runs(parts, lambda text: _inspect_text(attempt, dlp, text))
+        parts = await inspect_text_runs(parts, lambda text: _inspect_text(attempt, dlp, text))
     elif content:
         content = await _inspect_text(attempt, dlp, content)
     calls = tuple([await _inspect_arguments(attempt, dlp, call) for call in message.tool_calls])

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
+from typing import Final
 
 from tramapy.messages import ContentPart, TextPart
 
-__all__ = ["map_text_runs", "text_runs"]
+__all__ = ["inspect_text_runs", "map_text_runs", "text_runs"]
+
+# by so many characters on both sides a seam of two parts is found again in a text that was changed elsewhere; by
+# few where something was replaced beside it. What is taken for a seam and is none does no harm
+_SEAMS: Final = (8, 4, 2)
 
 
 def text_runs(parts: Sequence[ContentPart]) -> list[str]:
@@ -27,6 +32,23 @@ async def map_text_runs(
     An unchanged run keeps its parts, a changed one becomes a single part, an emptied one goes. Everything else
     stays where it is. The very same tuple comes back where nothing changed.
     """
+    return await _mapped(parts, change, is_inspection=False)
+
+
+async def inspect_text_runs(
+    parts: Sequence[ContentPart], inspect: Callable[[str], Awaitable[str]]
+) -> tuple[ContentPart, ...]:
+    """Do what `map_text_runs` does, and inspect each part by itself, too.
+
+    What ends a part is whole, and is hidden where the next one goes on with a letter or a digit: a rule takes both
+    for one word that it does not know.
+    """
+    return await _mapped(parts, inspect, is_inspection=True)
+
+
+async def _mapped(
+    parts: Sequence[ContentPart], change: Callable[[str], Awaitable[str]], *, is_inspection: bool
+) -> tuple[ContentPart, ...]:
     mapped: list[ContentPart] = []
     is_changed = False
     for is_text, run in groupby(parts, key=_is_text):
@@ -34,8 +56,13 @@ async def map_text_runs(
         if not is_text:
             mapped.extend(listed)
             continue
-        text = "".join(part.text for part in listed if isinstance(part, TextPart))
+        texts = [part.text for part in listed if isinstance(part, TextPart)]
+        text = "".join(texts)
         changed = await change(text) if text else text
+        if is_inspection and len(texts) > 1:
+            pieces = [*filter(None, texts)] if changed == text else _split(changed, texts)
+            if len(pieces) > 1:
+                changed = "".join([await change(piece) for piece in pieces])
         if changed == text and text:
             mapped.extend(listed)
             continue
@@ -43,6 +70,21 @@ async def map_text_runs(
         if changed:
             mapped.append(TextPart(changed))
     return tuple(mapped) if is_changed else tuple(parts)
+
+
+def _split(changed: str, texts: Sequence[str]) -> list[str]:
+    """Split a text where the seams of its parts still are; one at which something was replaced is gone."""
+    pieces: list[str] = []
+    start = 0
+    for before, after in pairwise(filter(None, texts)):
+        for count in _SEAMS:
+            end = before[-count:]
+            found = changed.find(end + after[:count], start)
+            if found >= 0:
+                pieces.append(changed[start : found + len(end)])
+                start = found + len(end)
+                break
+    return [*pieces, changed[start:]]
 
 
 def _is_text(part: ContentPart) -> bool:

@@ -11,7 +11,7 @@ from tramapy.engine import reporting
 from tramapy.engine.inspection import inspect_text, scan_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_message
-from tramapy.engine.text_runs import map_text_runs, text_runs
+from tramapy.engine.text_runs import inspect_text_runs, text_runs
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpContext, DlpInterceptor
 from tramapy.messages import ContentPart, Message, MessageRole, TextPart
@@ -80,16 +80,14 @@ class _ToolResult:
         """Inspect a multimodal result run by run, and then what its runs say together."""
         self._check_length(sum(map(len, text_runs(parts))), "aggregate_text_limit_exceeded")
         context = self._context(DlpContentLocation.TOOL_MESSAGE_TEXT_RUN)
-        sanitized_length = 0
 
-        async def change(text: str) -> str:
-            nonlocal sanitized_length
+        async def inspect(text: str) -> str:
             sanitized = await inspect_text(self._attempt, self._dlp, context, text)
-            sanitized_length += len(sanitized)
-            self._check_length(sanitized_length, "sanitized_text_limit_exceeded")
+            self._check_length(len(sanitized), "sanitized_text_limit_exceeded")
             return sanitized
 
-        sanitized = await map_text_runs(parts, change)
+        sanitized = await inspect_text_runs(parts, inspect)
+        self._check_length(sum(map(len, text_runs(sanitized))), "sanitized_text_limit_exceeded")
         if sum(isinstance(part, TextPart) for part in parts) > 1:
             await self._check_boundaries(context, text_runs(parts), text_runs(sanitized))
         return sanitized
