@@ -118,3 +118,16 @@ def test_only_a_plain_response_takes_its_content() -> None:
     assert is_answer_to(library, httpx2.Response(200, request=request), request)
     assert not is_answer_to(library, httpx2.Response(200), request)
     assert not is_answer_to(library, Own(200, request=request), request)
+
+
+@pytest.mark.parametrize("is_usual", [True, False], ids=["usual", "with a call"])
+def test_what_ends_a_block_is_found_whatever_follows(is_usual: bool) -> None:
+    whole = RuleBasedDlpInterceptor(
+        RuleBasedDlpConfiguration(rules=[DlpRule(id="ssn", pattern=rf"\b{SECRET}\b", replacement="[SSN]")])
+    )
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in (f"is {SECRET}", "4 me")]
+    if not is_usual:
+        blocks.append({"type": "tool_use", "id": "t", "name": "f", "input": {}})
+    content = json.dumps({**MESSAGE, "content": blocks}).encode()
+    given = _ask(wrap(_client(lambda _: _json(content), MESSAGE), dlp=whole)).json()["content"]
+    assert [block.get("text") for block in given][:2] == ["is [SSN]", "4 me"]

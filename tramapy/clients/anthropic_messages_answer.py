@@ -68,6 +68,8 @@ class MessagesAnswer(WireAnswer):
         self.responses: tuple[ModelResponse, ...] = (usual.response,)
         self._blocks = cast("list[object]", self._body["content"])
         self._texts: Sequence[int] = range(len(self._blocks))
+        if len(self._blocks) > 1:
+            self._keep_texts()
 
     @property
     def body(self) -> object:
@@ -99,7 +101,7 @@ class MessagesAnswer(WireAnswer):
                     self.names: tuple[str, ...] = (*self.names, name)
                 add_unscanned(block, unscanned)
         self._texts, self._thoughts, self._calls = text_positions, thought_positions, call_positions
-        texts = [self._text(position, "text") for position in self._texts]
+        texts = self._keep_texts()
         thoughts = [self._text(position, "thinking") for position in self._thoughts]
         self.unscanned = tuple(sorted(unscanned))
         response = text_response(
@@ -121,6 +123,12 @@ class MessagesAnswer(WireAnswer):
         self._has_rest = bool(rest)
         if rest:
             self.texts += (NativeText(rest, DlpContentLocation.MODEL_RESPONSE_CONTENT),)
+
+    def _keep_texts(self) -> list[str]:
+        texts = [self._text(position, "text") for position in self._texts]
+        if len(texts) > 1:
+            self.content_texts: Sequence[str] = texts
+        return texts
 
     def _text(self, position: int, name: str) -> str:
         return cast("str", mapping_of(self._blocks[position])[name])

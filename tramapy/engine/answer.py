@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from tramapy.engine.drafts import dlp_context
 from tramapy.engine.inspection import fail_inspection, inspect_text, scan_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_response
-from tramapy.engine.text_runs import inspect_text_runs, text_runs
+from tramapy.engine.text_runs import inspect_run, inspect_text_runs, text_runs
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import ContentPart, ModelResponse, TokenUsage, ToolCall
 
@@ -26,7 +28,11 @@ _RESPONSE_CONTENT = DlpContentLocation.MODEL_RESPONSE_CONTENT
 
 
 async def inspect_response(
-    attempt: Attempt, response: ModelResponse, *, inspected: ModelResponse = _NOTHING
+    attempt: Attempt,
+    response: ModelResponse,
+    *,
+    inspected: ModelResponse = _NOTHING,
+    content_texts: Sequence[str] = (),
 ) -> ModelResponse:
     """Inspect each slot of `response` that is not the same in `inspected`, and return it sanitized.
 
@@ -34,6 +40,7 @@ async def inspect_response(
         attempt: The attempt that the response belongs to.
         response: What the provider or a response interceptor returned.
         inspected: What has been through inspection already.
+        content_texts: What its content is joined of, where it is several texts.
 
     Raises:
         DlpInspectionError: Any slot failed; nothing of the response goes on.
@@ -57,7 +64,10 @@ async def inspect_response(
     content = response.content
     if content and content != inspected.content:
         context = dlp_context(attempt, _MODEL_OUTPUT, _RESPONSE_CONTENT, None)
-        content = await inspect_text(attempt, dlp, context, content)
+        if content_texts:
+            content = await inspect_run(content_texts, partial(inspect_text, attempt, dlp, context))
+        else:
+            content = await inspect_text(attempt, dlp, context, content)
     if is_text:
         return response if content == response.content else response.replace(content=content)
     sanitized = response.replace(

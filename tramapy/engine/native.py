@@ -81,6 +81,9 @@ class NativeAnswer(abc.ABC):
     responses: tuple[ModelResponse, ...]
     """One for each choice, at least one; the usage stands on the first."""
 
+    content_texts: Sequence[str] = ()
+    """What the content of the first response is joined of, where it is several texts."""
+
     texts: tuple[NativeText, ...] = ()
     """All text that no response shows; what is JSON begins like JSON."""
 

@@ -29,7 +29,11 @@ async def inspect_native(
         report_unscanned(attempt, answer.unscanned, is_strict=answer.is_strict)
     if answer.names:
         await refuse_names(attempt, answer.names)
-    responses = tuple([await inspect_response(attempt, response) for response in answer.responses])
+    first, *others = answer.responses
+    responses = (
+        await inspect_response(attempt, first, content_texts=answer.content_texts),
+        *[await inspect_response(attempt, response) for response in others],
+    )
     texts = tuple([await inspect_native_text(attempt, text) for text in answer.texts])
     return responses, texts
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from tramapy.messages import ContentPart, TextPart
 
-__all__ = ["inspect_text_runs", "map_text_runs", "text_runs"]
+__all__ = ["inspect_run", "inspect_text_runs", "map_text_runs", "text_runs"]
 
 # by so many characters on both sides a seam of two parts is found again in a text that was changed elsewhere; by
 # few where something was replaced beside it. What is taken for a seam and is none does no harm
@@ -46,6 +46,14 @@ async def inspect_text_runs(
     return await _mapped(parts, inspect, is_inspection=True)
 
 
+async def inspect_run(texts: Sequence[str], inspect: Callable[[str], Awaitable[str]]) -> str:
+    """Return the texts of one run as one, inspected together and each by itself."""
+    text = "".join(texts)
+    changed = await inspect(text)
+    pieces = [*filter(None, texts)] if changed == text else _split(changed, texts)
+    return "".join([await inspect(piece) for piece in pieces]) if len(pieces) > 1 else changed
+
+
 async def _mapped(
     parts: Sequence[ContentPart], change: Callable[[str], Awaitable[str]], *, is_inspection: bool
 ) -> tuple[ContentPart, ...]:
@@ -58,11 +66,9 @@ async def _mapped(
             continue
         texts = [part.text for part in listed if isinstance(part, TextPart)]
         text = "".join(texts)
-        changed = await change(text) if text else text
-        if is_inspection and len(texts) > 1:
-            pieces = [*filter(None, texts)] if changed == text else _split(changed, texts)
-            if len(pieces) > 1:
-                changed = "".join([await change(piece) for piece in pieces])
+        changed = text
+        if text:
+            changed = await inspect_run(texts, change) if is_inspection else await change(text)
         if changed == text and text:
             mapped.extend(listed)
             continue
