@@ -28,7 +28,6 @@ __all__ = [
     "has_context",
     "holds",
     "holds_numbers",
-    "holds_shape",
     "is_in_marker",
     "literals",
     "one_of",
@@ -74,7 +73,7 @@ class PackRule(DlpRule):
         title: What it finds, in a few words.
         source: Where its form is documented.
         search: Finds its cuts in a folded text.
-        gate: Tells whether to search at all; `holds`, `holds_shape` and `always` give equal gates as one object.
+        gate: Tells whether to search at all; `holds` and `always` give equal gates as one object.
         hint: In RE2's syntax, over the folded text in Latin-1, with `?` for all other characters; ASCII only:
             something that stands where the search would look, at most some dozens of characters long.
         held: In our dialect: everything that may still become a match. A stream holds it back.
@@ -163,16 +162,6 @@ def holds(literal: str) -> Gate:
 def holds_numbers(view: View) -> bool:
     """Search a view that holds digits in groups, at least nine in a row, or two behind two letters."""
     return view.has_numbers
-
-
-@functools.cache
-def holds_shape(needle: bytes) -> Gate:
-    """Search a view that holds a shape."""
-
-    def gate(view: View) -> bool:
-        return needle in view.shape
-
-    return gate
 
 
 def literals(starts: Iterable[str], pattern: re.Pattern[str], check: Check | None = None) -> Search:

@@ -87,7 +87,8 @@ async def prepare(attempt: Attempt) -> ModelRequest:
         is_sent_as_is = pipeline.request_dlp is None and not native.unscanned
         sent = NativeSent(native) if is_sent_as_is else await prepare_native(attempt, native)
     # asked for here, since hooks have used up time that was the provider's
-    timeout_s = operation.timeout_s if operation.deadline_at_s is None else limit_s(operation)
+    deadline_at_s = operation.deadline_at_s
+    timeout_s = operation.timeout_s if deadline_at_s is None else limit_s(operation, deadline_at_s)
     request = model_request(attempt, messages, instructions, timeout_s, sent)
     require(attempt, request)
     if event is not None:

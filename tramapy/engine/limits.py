@@ -8,15 +8,13 @@ from tramapy.errors import DeadlineExceededError, ProviderError, ProviderTimeout
 __all__ = ["check_deadline", "expired", "limit_s"]
 
 
-def limit_s(operation: Operation) -> float | None:
+def limit_s(operation: Operation, deadline_at_s: float) -> float:
     """Return how long the provider may take now: the attempt's timeout, or less where the deadline is near.
 
     Raises:
         DeadlineExceededError: The deadline has passed.
     """
-    deadline_at_s, timeout_s = operation.deadline_at_s, operation.timeout_s
-    if deadline_at_s is None:
-        return timeout_s
+    timeout_s = operation.timeout_s
     left_s = deadline_at_s - operation.pipeline.port.now_s()
     if left_s <= 0:
         raise _deadline_error(operation.attempt_count)
