@@ -250,6 +250,25 @@ class MessageEvent(JsonEvent):
         return sse_frame("content_block_delta", json_bytes(value))
 
 
+class TextStop(MessageEvent):
+    """The end of a block of text; its lane may go on in the next block.
+
+    Args:
+        event: As it came.
+        value: Its data.
+        message: What the stream has said.
+        index: Of its block.
+    """
+
+    __slots__ = ("pauses",)
+
+    def __init__(
+        self, event: SseEvent, value: dict[str, object], message: StreamedMessage, index: int
+    ) -> None:
+        super().__init__(event, value, message, index)
+        self.pauses: Lane | None = None
+
+
 class SignedEvent(MessageEvent):
     """An event with the signature of thinking, which holds for the text that was signed.
 
@@ -287,6 +306,11 @@ class EndEvent(MessageEvent, NativeEnd):
     """The end of the message."""
 
     __slots__ = ()
+
+    @property
+    def content_lanes(self) -> Sequence[Lane]:
+        """The lanes of the blocks of text."""
+        return self._message.text_lanes
 
     def responses(self, text_of: Callable[[Lane], str]) -> tuple[ModelResponse, ...]:
         """Return what the stream said."""

@@ -19,6 +19,7 @@ from tramapy.clients.anthropic_messages_events import (
     OpenBlock,
     SignedEvent,
     StreamedMessage,
+    TextStop,
 )
 from tramapy.clients.anthropic_messages_plan import EVENTS, other_texts
 from tramapy.clients.codec import JsonPiece, RestPiece, StreamDecoder, event_object, rest_text
@@ -65,7 +66,7 @@ class MessagesStream(StreamDecoder):
         self._read_bytes = 0
         self._message = StreamedMessage()
         # the end of a block of text, and the lane that ends with it unless another such block follows
-        self._waiting: tuple[MessageEvent, Lane] | None = None
+        self._waiting: tuple[TextStop, Lane] | None = None
 
     def feed(self, event: SseEvent) -> Sequence[NativeEvent]:
         """Take an event."""
@@ -269,15 +270,16 @@ class MessagesStream(StreamDecoder):
         index = _index(value)
         block = self._message.blocks.get(index)
         before = self._no_longer_waiting(value, "content_block_stop")
+        if block is not None and block.kind == "text":
+            stop = TextStop(event, value, self._message, index)
+            self._with_rest(stop, "content_block_stop")
+            stop.ends.extend(block.lanes[1:])
+            self._waiting = (stop, block.lanes[0])
+            return before
         stopped = self._with_rest(MessageEvent(event, value, self._message, index), "content_block_stop")
-        if block is None:
-            return (*before, stopped)
-        if block.kind != "text":
+        if block is not None:
             stopped.ends.extend(block.lanes)
-            return (*before, stopped)
-        stopped.ends.extend(block.lanes[1:])
-        self._waiting = (stopped, block.lanes[0])
-        return before
+        return (*before, stopped)
 
     def _no_longer_waiting(self, value: Mapping[str, object], kind: str) -> tuple[MessageEvent, ...]:
         """Return the end of a block of text that waited, now that it is known what follows."""
@@ -287,7 +289,9 @@ class MessagesStream(StreamDecoder):
         goes_on = (
             kind == "content_block_start" and mapping_of(value.get("content_block")).get("type") == "text"
         )
-        if not goes_on:
+        if goes_on:
+            stopped.pauses = lane
+        else:
             stopped.ends.append(lane)
         return (stopped,)
 

@@ -154,6 +154,11 @@ class NativeEvent(abc.ABC):
     ends: list[Lane]
     """The lanes whose text is complete, this event's own pieces included."""
 
+    pauses: Lane | None = None
+    """A lane that may go on, but of which a part is complete, such as a block: what ends it is whole.
+
+    Where the lane is inspected as a whole, its parts are, too, each by itself."""
+
     names: Sequence[str] = ()
     """The names of called tools that it says: refused where DLP would change them, since nothing can stand there."""
 
@@ -181,6 +186,11 @@ class NativeEnd(NativeEvent):
     __slots__ = ()
 
     is_last: bool = True
+
+    @property
+    def content_lanes(self) -> Sequence[Lane]:
+        """The lanes that the content of the first response is joined of, where these can pause."""
+        return ()
 
     @abc.abstractmethod
     def responses(self, text_of: Callable[[Lane], str]) -> tuple[ModelResponse, ...]:

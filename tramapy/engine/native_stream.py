@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from tramapy.engine.answer import inspect_response
@@ -19,6 +20,7 @@ from tramapy.engine.restoring import restore_response, restore_text
 from tramapy.engine.split_texts import SplitTexts
 from tramapy.engine.stream_attempt import StreamAttempt, Way
 from tramapy.engine.stream_dlp import InspectedText
+from tramapy.engine.text_runs import inspect_run
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import ModelResponse
@@ -39,7 +41,10 @@ _LATE_CONTEXT: Final = 1_000
 class _LaneText:
     """What is known of a lane: its text as it came, as DLP left it, and as it goes out."""
 
-    __slots__ = ("_inspected", "_out", "_raw", "_restoring", "_sanitized", "is_held", "is_over", "place")
+    __slots__ = (
+        *("_inspected", "_out", "_part_counts", "_raw", "_restoring", "_sanitized"),
+        *("is_held", "is_over", "place"),
+    )
 
     def __init__(
         self, attempt: Attempt, first: NativePiece, inspected: InspectedText | None, *, is_held: bool
@@ -51,6 +56,7 @@ class _LaneText:
         vault = attempt.operation.vault
         self._restoring: RestoringText | None = None if vault is None else vault.open_stream()
         self._raw: list[str] = []
+        self._part_counts: list[int] = []
         self._sanitized: list[str] = []
         self._out: list[str] = self._sanitized if self._restoring is None else []
 
@@ -76,6 +82,16 @@ class _LaneText:
         if self._inspected is not None:
             text = await self._inspected.feed(text)
         return self._passed(text)
+
+    def pause(self) -> None:
+        """End a part."""
+        self._part_counts.append(len(self._raw))
+
+    @property
+    def parts(self) -> list[str]:
+        """The text as it came, by its parts."""
+        places = [0, *self._part_counts, len(self._raw)]
+        return ["".join(self._raw[start:end]) for start, end in pairwise(places)]
 
     async def finish(self) -> str:
         """Return the rest."""
@@ -221,6 +237,7 @@ class NativeStreamAttempt(StreamAttempt):
                 repeats.append(piece)
             else:
                 await self._take_piece(piece.lane, piece, fed)
+        self._pause(event.pauses)
         for lane in event.ends:
             for frame in await self._end(lane, event, fed):
                 self._release(frame, ready, is_opening=False)
@@ -307,11 +324,18 @@ class NativeStreamAttempt(StreamAttempt):
             frames.append(event.tail(lane, tail))
         return frames
 
+    def _pause(self, lane: Lane | None) -> None:
+        text = None if lane is None else self._lanes.get(lane)
+        if text is not None:
+            text.pause()
+
     async def _settle(self, text: _LaneText) -> None:
         place = text.place
-        sanitized = await inspect_native_text(
-            self._attempt, NativeText(text.raw, place.location, place.tool_name)
-        )
+
+        async def inspect(part: str) -> str:
+            return await inspect_native_text(self._attempt, NativeText(part, place.location, place.tool_name))
+
+        sanitized = await inspect_run(text.parts, inspect)
         text.settle(sanitized, restore_text(self._attempt, sanitized, place.location, place.tool_name))
 
     def _lane_of(self, lane: Lane, piece: NativePiece) -> _LaneText:
@@ -352,6 +376,10 @@ class NativeStreamAttempt(StreamAttempt):
             return ""
         return text.raw if self._way is Way.PASS and self._restoring is None else text.sanitized
 
+    def _parts_of(self, lane: Lane) -> list[str]:
+        text = self._lanes.get(lane)
+        return [] if text is None else text.parts
+
     def _raw_of(self, lane: Lane) -> str:
         text = self._lanes.get(lane)
         return "" if text is None else text.raw
@@ -364,13 +392,18 @@ class NativeStreamAttempt(StreamAttempt):
                 await self._take_whole(piece)
             elif not piece.is_repeat:
                 self._lane_of(piece.lane, piece).keep(piece.text)
+        self._pause(event.pauses)
 
     async def _complete_buffered(self, end: NativeEnd, ready: deque[Any]) -> ModelResponse:
         """Do steps 3 to 6 on the whole answer, write it into the events, and release them all."""
         attempt = self._attempt
         responses = end.responses(self._raw_of)
         shown = end.lane_texts(responses)
-        inspected = [await inspect_response(attempt, response) for response in responses]
+        content_texts = [part for lane in end.content_lanes for part in self._parts_of(lane)]
+        inspected = [
+            await inspect_response(attempt, response, content_texts=() if place else content_texts)
+            for place, response in enumerate(responses)
+        ]
         for lane, text in self._lanes.items():
             if lane not in shown:
                 await self._settle(text)

@@ -1,0 +1,127 @@
+"""Blocks of text in a stream: what ends one is found, and what straddles two of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+from tramapy import (
+    DlpContext,
+    DlpInterceptor,
+    DlpRedactionAuditEmitter,
+    DlpResult,
+    RuleBasedDlpInterceptor,
+    wrap,
+)
+
+KEY = "AKIAIOSFODNN7EXAMPLE"
+MARK = "[REDACTED:aws_access_key]"
+RULES = RuleBasedDlpInterceptor.with_default_rules()
+
+
+class WholeTexts(DlpInterceptor):
+    """Inspects no stream."""
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult:
+        return RULES.inspect(context, text)
+
+
+class Counting(DlpRedactionAuditEmitter):
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def emit(self, context: DlpContext, redactions: Sequence[Any]) -> None:
+        for redaction in redactions:
+            self.counts[redaction.rule_id] = (
+                self.counts.get(redaction.rule_id, 0) + redaction.replacement_count
+            )
+
+
+def _event(kind: str, **value: object) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **value})}\n\n".encode()
+
+
+def _events(blocks: Sequence[str], size: int) -> Iterator[bytes]:
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": []}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    yield _event("message_start", message={**message, "stop_reason": None, "usage": usage})
+    for index, text in enumerate(blocks):
+        yield _event("content_block_start", index=index, content_block={"type": "text", "text": ""})
+        for start in range(0, len(text), size):
+            delta = {"type": "text_delta", "text": text[start : start + size]}
+            yield _event("content_block_delta", index=index, delta=delta)
+        yield _event("content_block_stop", index=index)
+    yield _event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5})
+    yield _event("message_stop")
+
+
+class _Body(httpx2.SyncByteStream):
+    def __init__(self, blocks: Sequence[str], size: int) -> None:
+        self._events = _events(blocks, size)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._events
+
+
+def _client(blocks: Sequence[str], size: int, **settings: Any) -> anthropic.Anthropic:
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, stream=_Body(blocks, size), headers={"content-type": "text/event-stream"})
+
+    http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
+    return wrap(anthropic.Anthropic(api_key="none", http_client=http_client), **settings)
+
+
+def _said(client: anthropic.Anthropic) -> list[str]:
+    messages: Any = [{"role": "user", "content": "x"}]
+    with client.messages.stream(model="c", max_tokens=9, messages=messages) as stream:
+        return [getattr(block, "text", "") for block in stream.get_final_message().content]
+
+
+CASES = pytest.mark.parametrize(
+    ("blocks", "expected"),
+    [
+        ((f"key {KEY}", "what"), f"key {MARK}what"),
+        ((f"key {KEY[:8]}", f"{KEY[8:]} x"), f"key {MARK} x"),
+        ((f"a {KEY} b", "", "c"), f"a {MARK} bc"),
+        ((KEY, KEY, "x", f"y {KEY}"), f"{MARK}{MARK}xy {MARK}"),
+        (("Password: ", "hunter2x9z"), "Password: [REDACTED:password]"),
+        (("what", "is it"), "whatis it"),
+        (("", "what"), "what"),
+    ],
+    ids=["glued", "straddling", "inside", "several", "name and value", "none", "empty"],
+)
+
+
+@CASES
+@pytest.mark.parametrize("size", [1, 50])
+@pytest.mark.parametrize(
+    "settings", [{"dlp": RULES, "stream_dlp": "buffer"}, {"dlp": WholeTexts()}], ids=["buffer", "whole"]
+)
+def test_what_ends_a_block_is_found_where_a_text_is_inspected_as_a_whole(
+    blocks: tuple[str, ...], expected: str, size: int, settings: dict[str, Any]
+) -> None:
+    assert "".join(_said(_client(blocks, size, **settings))) == expected
+
+
+@CASES
+def test_evidence_counts_each_replacement_once(blocks: tuple[str, ...], expected: str) -> None:
+    audit = Counting()
+    _said(_client(blocks, 3, dlp=WholeTexts(), dlp_redaction_audit=audit))
+    assert sum(audit.counts.values()) == expected.count("[REDACTED:")
+
+
+@pytest.mark.parametrize("place", [8, 40, 60])
+@pytest.mark.parametrize(
+    "settings",
+    [{"dlp": RULES}, {"dlp": RULES, "stream_dlp": "buffer"}, {"dlp": WholeTexts()}],
+    ids=["stream", "buffer", "whole"],
+)
+def test_nothing_is_left_of_what_straddles_two_blocks(place: int, settings: dict[str, Any]) -> None:
+    token = "sk-ant-api03-" + "Ab1x9Qz7" * 11 + "AA"
+    said = _said(_client((f"key {token[:place]}", f"{token[place:]} x"), 3, **settings))
+    assert "".join(said) == "key [REDACTED:anthropic_key] x"
