@@ -236,7 +236,7 @@ class DlpInterceptor(abc.ABC):
 
         Args:
             context: What the text is and where it stands.
-            text: A whole slot; adjacent text parts come as one run.
+            text: A whole slot; adjacent text parts come as one run, and then each by itself.
         """
 
 
