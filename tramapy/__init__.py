@@ -35,6 +35,7 @@ from tramapy.hooks.dlp import (
     DlpRedactionAuditEmitter,
     DlpResult,
     DlpStream,
+    PartedDlpStream,
     StreamingDlpInterceptor,
     ToolResultFilteringSettings,
 )
@@ -129,6 +130,7 @@ __all__ = [
     "ModelResponse",
     "OperationCallContext",
     "OperationInterceptor",
+    "PartedDlpStream",
     "PipelineSettings",
     "Provider",
     "ProviderCapability",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -12,6 +14,7 @@ import pytest
 
 from tramapy import (
     DlpContext,
+    DlpInspectionError,
     DlpInterceptor,
     DlpRedactionAuditEmitter,
     DlpResult,
@@ -97,31 +100,84 @@ CASES = pytest.mark.parametrize(
 )
 
 
+WAYS = pytest.mark.parametrize(
+    "settings",
+    [{"dlp": RULES}, {"dlp": RULES, "stream_dlp": "buffer"}, {"dlp": WholeTexts()}],
+    ids=["stream", "buffer", "whole"],
+)
+
+
 @CASES
 @pytest.mark.parametrize("size", [1, 50])
-@pytest.mark.parametrize(
-    "settings", [{"dlp": RULES, "stream_dlp": "buffer"}, {"dlp": WholeTexts()}], ids=["buffer", "whole"]
-)
-def test_what_ends_a_block_is_found_where_a_text_is_inspected_as_a_whole(
+@WAYS
+def test_what_ends_a_block_is_found(
     blocks: tuple[str, ...], expected: str, size: int, settings: dict[str, Any]
 ) -> None:
     assert "".join(_said(_client(blocks, size, **settings))) == expected
 
 
 @CASES
-def test_evidence_counts_each_replacement_once(blocks: tuple[str, ...], expected: str) -> None:
+@WAYS
+def test_evidence_counts_each_replacement_once(
+    blocks: tuple[str, ...], expected: str, settings: dict[str, Any]
+) -> None:
     audit = Counting()
-    _said(_client(blocks, 3, dlp=WholeTexts(), dlp_redaction_audit=audit))
+    _said(_client(blocks, 3, **settings, dlp_redaction_audit=audit))
     assert sum(audit.counts.values()) == expected.count("[REDACTED:")
 
 
 @pytest.mark.parametrize("place", [8, 40, 60])
-@pytest.mark.parametrize(
-    "settings",
-    [{"dlp": RULES}, {"dlp": RULES, "stream_dlp": "buffer"}, {"dlp": WholeTexts()}],
-    ids=["stream", "buffer", "whole"],
-)
+@WAYS
 def test_nothing_is_left_of_what_straddles_two_blocks(place: int, settings: dict[str, Any]) -> None:
     token = "sk-ant-api03-" + "Ab1x9Qz7" * 11 + "AA"
     said = _said(_client((f"key {token[:place]}", f"{token[place:]} x"), 3, **settings))
     assert "".join(said) == "key [REDACTED:anthropic_key] x"
+
+
+class FailingParts(RuleBasedDlpInterceptor):
+    """Fails where a block ends, or returns what nobody awaits."""
+
+    outcome: Any = None
+
+    def open_stream(self, context: DlpContext) -> Any:
+        stream = super().open_stream(context)
+        outcome = self.outcome
+
+        class Stream:
+            redactions = ()
+            feed, finish, abort, take_seams = stream.feed, stream.finish, stream.abort, stream.take_seams
+
+            def end_part(self) -> Any:
+                return outcome()
+
+        return Stream()
+
+
+class Simple(RuleBasedDlpInterceptor):
+    """Has streams that know nothing of parts."""
+
+    def open_stream(self, context: DlpContext) -> Any:
+        stream = super().open_stream(context)
+        return SimpleNamespace(redactions=(), feed=stream.feed, finish=stream.finish, abort=stream.abort)
+
+
+def test_a_stream_that_knows_nothing_of_parts_gets_the_blocks_as_one_text() -> None:
+    said = _said(_client([f"key {KEY[:5]}", f"{KEY[5:]} x"], 3, dlp=Simple.with_default_rules()))
+    assert "".join(said) == f"key {MARK} x"
+
+
+def _fail() -> None:
+    raise ValueError(KEY)
+
+
+async def _late() -> None:
+    """Is never awaited."""
+
+
+@pytest.mark.parametrize("outcome", [_fail, _late], ids=["fails", "awaitable"])
+def test_a_stream_that_fails_at_the_end_of_a_block_closes_the_answer(outcome: Any) -> None:
+    dlp = FailingParts.with_default_rules()
+    dlp.outcome = outcome
+    with pytest.raises(DlpInspectionError) as caught:
+        _said(_client(["key " + KEY, "what"], 3, dlp=dlp))
+    assert KEY not in "".join(traceback.format_exception(caught.value))

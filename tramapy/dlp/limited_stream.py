@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tramapy.errors import DlpInspectionError
-from tramapy.hooks.dlp import DlpRedaction, DlpStream
+from tramapy.hooks.dlp import DlpRedaction, DlpStream, PartedDlpStream
 
 __all__ = ["LimitedDlpStream", "text_too_long_error"]
 
@@ -51,6 +51,28 @@ class LimitedDlpStream:
             if not self._is_open:
                 self._stream.abort()
         return released
+
+    def end_part(self) -> None:
+        """End a part; what comes next is another one, if the stream knows of parts.
+
+        Raises:
+            DlpInspectionError: A rule cannot redact it.
+            ValueError: The stream has ended.
+        """
+        if not self._is_open:
+            raise _ended()
+        self._is_open = False
+        try:
+            if isinstance(self._stream, PartedDlpStream):
+                self._stream.end_part()
+            self._is_open = True
+        finally:
+            if not self._is_open:
+                self._stream.abort()
+
+    def take_seams(self) -> Sequence[int]:
+        """Return where in what was released last one part ends and the next one begins."""
+        return self._stream.take_seams() if isinstance(self._stream, PartedDlpStream) else ()
 
     def finish(self) -> str:
         """End the text and return what was held back.

@@ -86,6 +86,8 @@ class _LaneText:
     def pause(self) -> None:
         """End a part."""
         self._part_counts.append(len(self._raw))
+        if self._inspected is not None:
+            self._inspected.end_part()
 
     @property
     def parts(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from tramapy.engine.inspection import audited, fail_inspection, inspection_error
 from tramapy.engine.operation import Attempt
@@ -15,6 +15,7 @@ from tramapy.hooks.dlp import (
     DlpInterceptor,
     DlpRedaction,
     DlpStream,
+    PartedDlpStream,
     StreamingDlpInterceptor,
 )
 from tramapy.values import exact_text
@@ -108,6 +109,14 @@ class InspectedText:
             self._sanitized.append(released)
         return released
 
+    def end_part(self) -> None:
+        """End a part of the text, where the stream knows of parts.
+
+        Raises:
+            DlpInspectionError: The interceptor failed.
+        """
+        _guarded(self._attempt, self._context, "end_part", lambda: _end_part(self._stream))
+
     async def finish(self) -> str:
         """Return the rest of the text; see `feed`."""
         stream = self._stream
@@ -149,14 +158,27 @@ class InspectedText:
         return tuple(fresh)
 
 
+def _end_part(stream: DlpStream) -> None:
+    if isinstance(stream, PartedDlpStream):
+        returned = cast("Any", stream).end_part()
+        if returned is not None:
+            _close(returned)
+            raise TypeError(f"end_part of a PartedDlpStream returns None, not {type(returned).__name__}")
+
+
 def _text(released: object) -> str:
-    """Return what a DLP stream released; an awaitable is closed, since nobody will await it."""
+    """Return what a DLP stream released."""
     if isinstance(released, str):
         return released if type(released) is str else exact_text(released)
-    close = getattr(released, "close", None)
+    _close(released)
+    raise TypeError(f"a DlpStream releases a str, not {type(released).__name__}")
+
+
+def _close(returned: object) -> None:
+    """Close what may be an awaitable, since nobody will await it."""
+    close = getattr(returned, "close", None)
     if callable(close):
         close()
-    raise TypeError(f"a DlpStream releases a str, not {type(released).__name__}")
 
 
 def _guarded(attempt: Attempt, context: DlpContext, callback: str, call: Callable[[], T]) -> T:

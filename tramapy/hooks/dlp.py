@@ -7,6 +7,7 @@ import enum
 import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,6 +27,7 @@ __all__ = [
     "DlpRedactionAuditEmitter",
     "DlpResult",
     "DlpStream",
+    "PartedDlpStream",
     "PlaceholderVault",
     "StreamingDlpInterceptor",
     "ToolResultFilteringSettings",
@@ -262,6 +264,23 @@ class DlpStream(Protocol):
         ...
 
 
+@runtime_checkable
+class PartedDlpStream(DlpStream, Protocol):
+    """A `DlpStream` that knows of parts: a text that a provider cuts into blocks is read both joined and by its blocks.
+
+    What ends or begins a part is then found where the other part goes on with a letter or a digit, too. A stream
+    without these methods inspects all parts as one text.
+    """
+
+    def end_part(self) -> None:
+        """End a part behind what was fed; what comes next is another one."""
+        ...
+
+    def take_seams(self) -> Sequence[int]:
+        """Return where in what was released last one part ends and the next one begins; asked at most once."""
+        ...
+
+
 class StreamingDlpInterceptor(DlpInterceptor):
     """A `DlpInterceptor` that can also inspect a text while it arrives."""
 
@@ -328,10 +347,13 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
 class ChainedDlpStream:
     """Streams in a row: what one releases feeds the next."""
 
-    __slots__ = ("_streams",)
+    __slots__ = ("_links", "_seams", "_streams")
 
     def __init__(self, streams: Iterable[DlpStream]) -> None:
         self._streams = tuple(streams)
+        self._links: Sequence[_Link] | None = None
+        """The streams, once the text has parts."""
+        self._seams: Sequence[int] = ()
 
     @property
     def redactions(self) -> tuple[DlpRedaction, ...]:
@@ -340,12 +362,27 @@ class ChainedDlpStream:
 
     def feed(self, text: str) -> str:
         """Pass a piece down the chain."""
+        if self._links is not None:
+            return self._pass_parts(self._links, text, is_end=False)
         for stream in self._streams:
             text = stream.feed(text)
         return text
 
+    def end_part(self) -> None:
+        """End a part of the text; what one stream releases tells the next one where that was."""
+        if self._links is None:
+            self._links = [_Link(stream) for stream in self._streams]
+        if self._links:
+            self._links[0].end_part()
+
+    def take_seams(self) -> Sequence[int]:
+        """Return where in what was released last one part ends and the next one begins."""
+        return self._seams
+
     def finish(self) -> str:
         """End the streams in order; what one still releases is fed to the next before that one ends."""
+        if self._links is not None:
+            return self._pass_parts(self._links, "", is_end=True)
         text = ""
         for stream in self._streams:
             text = (stream.feed(text) if text else "") + stream.finish()
@@ -355,6 +392,42 @@ class ChainedDlpStream:
         """Drop what any stream holds."""
         for stream in self._streams:
             stream.abort()
+
+    def _pass_parts(self, links: Sequence[_Link], text: str, *, is_end: bool) -> str:
+        self._seams = ()
+        for link in links:
+            text, self._seams = link.passed(text, self._seams, is_end=is_end)
+        return text
+
+
+class _Link:
+    """A stream of a chain through which a text with parts passes."""
+
+    __slots__ = ("_parted", "_stream")
+
+    def __init__(self, stream: DlpStream) -> None:
+        self._stream = stream
+        self._parted = stream if isinstance(stream, PartedDlpStream) else None
+
+    def end_part(self) -> None:
+        """End a part, if the stream knows of parts."""
+        if self._parted is not None:
+            self._parted.end_part()
+
+    def passed(self, text: str, seams: Sequence[int], *, is_end: bool) -> tuple[str, Sequence[int]]:
+        """Feed a piece part by part; return what was released, and where its seams are."""
+        released = ""
+        found: list[int] = []
+        for place, (start, end) in enumerate(pairwise((0, *seams, len(text)))):
+            if place:
+                self.end_part()
+            released = self._joined(released, self._stream.feed(text[start:end]), found)
+        return (self._joined(released, self._stream.finish(), found) if is_end else released), found
+
+    def _joined(self, released: str, more: str, seams: list[int]) -> str:
+        if self._parted is not None:
+            seams.extend(len(released) + place for place in self._parted.take_seams())
+        return released + more
 
 
 class DlpRedactionAuditEmitter(abc.ABC):
