@@ -33,6 +33,9 @@ C = TypeVar("C", bound="OpenAI | AsyncOpenAI | Anthropic | AsyncAnthropic")
 
 _WRAPPED = "tramapy_wrapped"
 
+# what a fallback must not lose: it runs in the pipeline of the client whose fallback it is
+_GUARDS = ("request_dlp", "dlp", "dlp_redaction_audit", "interceptors", "tramapy")
+
 
 def wrap(client: C, *unnamed: Never, **settings: Unpack[WrapSettings]) -> C:
     """Return a client of the same type, every call of which is governed; the given one stays as it is.
@@ -138,6 +141,7 @@ def _routes(sdk: SdkClient, assembly: Assembly, bound: dict[str, BoundProvider])
             if provider_id is None or ids.get(id(client)) != provider_id:
                 record = _record_of(client)
                 if record is not None:
+                    _check_guards(where, record.assembly, assembly)
                     client = unwrapped(client, record.source, record.max_retries)
                 other = sdk_client(client, where)
                 _check_alike(sdk, other, where)
@@ -154,6 +158,17 @@ def _check_alike(sdk: SdkClient, other: SdkClient, where: str) -> None:
             f"{where} is of type {other.name}; a fallback of {sdk.name} is of the same SDK, and "
             f"{'async' if sdk.is_async else 'sync'}, too. For other vendors use Tramapy with providers"
         )
+
+
+def _check_guards(where: str, own: Assembly, outer: Assembly) -> None:
+    """Refuse a wrapped client with guards of its own, which would not be asked: its text would go out without them."""
+    for name in _GUARDS:
+        guard = own.given.get(name)
+        if guard and guard != outer.given.get(name):
+            raise ConfigurationError(
+                f"{where} is a wrapped client with its own {name}, which would not be used here; give the client "
+                f"that it was made of, and {name}=... to the wrap that has the fallbacks"
+            )
 
 
 def _free_id(given: str | None, other: SdkClient, bound: Mapping[str, BoundProvider], where: str) -> str:

@@ -16,7 +16,9 @@ from tramapy import (
     CircuitBreakerSettings,
     ConfigurationError,
     Fallback,
+    OperationInterceptor,
     RetryPolicySettings,
+    RuleBasedDlpInterceptor,
     Tramapy,
     WrapSettings,
     call_options,
@@ -156,6 +158,23 @@ def test_a_fallback_may_be_a_wrapped_client_or_the_same_one_twice(world: World) 
         assert [request.body["model"] for request in use.server.requests] == ["m", "second", "third"]
 
     world.use([*[HttpRejection(status=500)] * 2, "third time"], step, retry=NO_RETRY)
+
+
+@pytest.mark.parametrize("name", ["dlp", "request_dlp", "interceptors", "tramapy"])
+def test_a_fallback_whose_own_guard_would_be_lost_is_refused(name: str) -> None:
+    guards: dict[str, Any] = {
+        "dlp": RuleBasedDlpInterceptor.with_default_rules(),
+        "request_dlp": RuleBasedDlpInterceptor.with_default_rules(),
+        "interceptors": [OperationInterceptor()],
+        "tramapy": Tramapy({"p": ScriptedProvider()}),
+    }
+    own = {name: guards[name]}
+    fallbacks = {"m": [Fallback(wrap(offline(), **own))]}
+    with pytest.raises(
+        ConfigurationError, match=rf"^fallbacks\['m'\]\[0\] is a wrapped client with its own {name}, which "
+    ):
+        wrap(offline(), fallbacks=fallbacks)
+    wrap(offline(), fallbacks=fallbacks, **own)  # nothing is lost
 
 
 def test_fallback_ids_are_told_apart() -> None:
