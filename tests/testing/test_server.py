@@ -239,6 +239,23 @@ def test_one_answer_alone_is_no_list(kind: Any, answers: Any) -> None:
         kind(answers)
 
 
+@pytest.mark.parametrize(
+    ("kind", "answer", "what"),
+    [
+        (ScriptedServer, {"a": 1}, "of type dict"),
+        (ScriptedServer, OSError("plainly-fake"), "of type OSError"),
+        (ScriptedServer, HttpRejection, "the class HttpRejection, and no instance"),
+        (ScriptedProvider, {"a": 1}, "of type dict"),
+        (ScriptedProvider, b"hello", "of type bytes"),
+        (ScriptedProvider, HttpRejection(status=503), "of type HttpRejection"),
+        (ScriptedProvider, HttpRejection, "the class HttpRejection, and no instance"),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_its_place(kind: Any, answer: Any, what: str) -> None:
+    with pytest.raises(TypeError, match=rf"^answers\[1\] is {what}; give a string, a ModelResponse, "):
+        kind(["hello", answer])
+
+
 def _raise(_: ServerRequest) -> str:
     raise LookupError("plainly-fake")
 
@@ -388,7 +405,6 @@ def test_test_may_write_an_answer_of_its_own() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "secret",
         ModelResponse(content="secret"),
         PlainAnswer("secret"),
         HttpRejection(status=400, message="secret"),
@@ -401,12 +417,12 @@ def test_test_may_write_an_answer_of_its_own() -> None:
     ],
     ids=lambda answer: type(answer).__name__,
 )
-def test_repr_shows_no_content(answer: ScriptedAnswer) -> None:
-    server = ScriptedServer([answer])
+def test_repr_shows_no_content(answer: object) -> None:
+    assert "secret" not in repr(answer)
 
-    assert repr(server) == "ScriptedServer(<1 answers>, <0 requests>)"
-    if not isinstance(answer, str):
-        assert "secret" not in repr(answer)
+
+def test_repr_of_a_server_counts() -> None:
+    assert repr(ScriptedServer(["secret"])) == "ScriptedServer(<1 answers>, <0 requests>)"
 
 
 def test_repr_of_a_request_shows_no_content() -> None:

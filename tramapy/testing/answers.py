@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from tramapy.errors import ConfigurationError
@@ -24,12 +24,24 @@ class OutOfAnswersError(ConfigurationError, AssertionError):
         )
 
 
-def several(owner: str, answers: Iterable[A]) -> tuple[A, ...]:
+def several(
+    owner: str, answers: Iterable[A], is_answer: Callable[[object], bool], remedy: str
+) -> tuple[A, ...]:
     """Return answers as a tuple.
 
+    Args:
+        owner: What they are given to.
+        answers: What was given.
+        is_answer: Tells whether one of them is one.
+        remedy: What to give in place of what is none.
+
     Raises:
-        TypeError: There is one alone, without a list around it.
+        TypeError: There is one alone, without a list around it, or one is none.
     """
     if isinstance(answers, str | ModelResponse) or not isinstance(answers, Iterable):
         raise TypeError(f"answers is {described(answers)}; give a list, for example {owner}(['an answer'])")
-    return tuple(answers)
+    several_answers = tuple(answers)
+    for place, answer in enumerate(several_answers):
+        if not is_answer(answer):
+            raise TypeError(f"answers[{place}] is {described(answer)}; {remedy}")
+    return several_answers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import anyio.lowlevel
 
@@ -34,6 +34,12 @@ ProviderAnswer: TypeAlias = _Settled | Callable[[ModelRequest], _Settled | Await
 """One answer of a script; a callable gets the request and returns one of the others."""
 
 
+_ANSWERS: Final = (
+    "give a string, a ModelResponse, an exception such as ProviderError(...), a list of chunks, or a callable that "
+    "gets the request and returns one of them; faults of HTTP are for ScriptedServer"
+)
+
+
 class ScriptedProvider(Provider, AsyncProvider):
     """A `Provider` and `AsyncProvider` that answers from a script, one answer per call.
 
@@ -58,13 +64,13 @@ class ScriptedProvider(Provider, AsyncProvider):
 
     Raises:
         ValueError: `repeat_last` is given without any answer.
-        TypeError: `answers` is no list.
+        TypeError: `answers` is no list, or one of them is none.
     """
 
     def __init__(
         self, answers: Iterable[ProviderAnswer] = (), *, split: Split = split_words, repeat_last: bool = False
     ) -> None:
-        self._answers = several("ScriptedProvider", answers)
+        self._answers = several("ScriptedProvider", answers, _is_answer, _ANSWERS)
         if repeat_last and not self._answers:
             raise ValueError("repeat_last needs at least one answer")
         self._split = split
@@ -208,6 +214,14 @@ class _AsyncStream(_OpenStream, AsyncIterator[Chunk]):
 
     async def aclose(self) -> None:
         self._end()
+
+
+def _is_answer(given: object) -> bool:
+    if isinstance(given, type):
+        return issubclass(given, BaseException)
+    if isinstance(given, (bytes, Mapping)):
+        return False
+    return isinstance(given, (ModelResponse, BaseException, Iterable)) or callable(given)
 
 
 def _settle(answer: ProviderAnswer, request: ModelRequest) -> _Settled:

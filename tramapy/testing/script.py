@@ -33,6 +33,12 @@ _UNKNOWN_PATH: Final = HttpRejection(
 _MISTAKE_STATUS: Final = 410
 
 
+_ANSWERS: Final = (
+    "give a string, a ModelResponse, a fault such as HttpRejection(status=503) or RawBody(body=...), or a callable "
+    "that gets the request and returns one of them"
+)
+
+
 def mistake(problem: Exception, number: int) -> HttpRejection:
     """Return the answer that tells a client of a mistake in the script: in fixed words, and no lost connection."""
     if isinstance(problem, OutOfAnswersError):
@@ -56,7 +62,7 @@ class Script:
 
     Raises:
         ValueError: `repeat_last` is given without any answer, or a path does not begin with a slash.
-        TypeError: `answers` or `paths` is no list.
+        TypeError: `answers` or `paths` is no list, or one of the answers is none.
     """
 
     def __init__(
@@ -67,7 +73,7 @@ class Script:
         repeat_last: bool,
         paths: Iterable[str] = (),
     ) -> None:
-        self._answers = several("ScriptedServer", answers)
+        self._answers = several("ScriptedServer", answers, _is_answer, _ANSWERS)
         self._paths = frozenset(listed("paths", paths, "give a list such as ['/v1/embeddings']"))
         if not all(path.startswith("/") for path in self._paths):
             raise ValueError(
@@ -110,3 +116,9 @@ class Script:
         answer = self._answers[min(position, len(self._answers) - 1)]
         settled = answer(request) if callable(answer) else answer
         return PlainAnswer(settled) if isinstance(settled, (str, ModelResponse)) else settled
+
+
+def _is_answer(given: object) -> bool:
+    if hasattr(given, "steps"):
+        return not isinstance(given, type)  # a fault, not its class
+    return isinstance(given, (str, ModelResponse)) or callable(given)
