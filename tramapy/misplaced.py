@@ -53,6 +53,8 @@ def _remedy(given: object, kind: type[object]) -> str:
     for kinds, place in _PLACES:
         if isinstance(given, kinds):
             return f"give it as {place}"
+    if kind is DlpRedactionAuditEmitter:
+        return f"give AuditLog(FileAuditStore(path)) of tramapy.telemetry, or derive a class from {kind.__name__}"
     return _for_dlp(given) if kind is DlpInterceptor else f"derive a class from {kind.__name__}"
 
 

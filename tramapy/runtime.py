@@ -335,7 +335,8 @@ def run_sync(coroutine: Coroutine[object, None, T]) -> T:
         return stop.value  # type: ignore[no-any-return]  # a cast would cost 0.1 µs a step
     coroutine.close()
     raise ConfigurationError(
-        "Something in the pipeline waited for an event loop under Tramapy; make it plain, or use AsyncTramapy"
+        "Something in the pipeline waited for an event loop under Tramapy; make it plain, or use AsyncTramapy, or "
+        "an async client under wrap"
     )
 
 

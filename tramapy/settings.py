@@ -422,7 +422,7 @@ def _refuse_unless_async(port: Port, where: str, hook: object, *methods: str) ->
     try:
         refuse_async(where, hook, *methods)
     except ConfigurationError as error:
-        message = f"{error}, or use AsyncTramapy"
+        message = f"{error}, or use AsyncTramapy, or an async client under wrap"
     else:
         return
     raise ConfigurationError(message)

@@ -195,7 +195,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"dlp_redaction_audit": print},
-        r"dlp_redaction_audit is a bare function; derive a class from DlpRedactionAudit",
+        r"dlp_redaction_audit is a bare function; give AuditLog\(.* or derive a class from DlpRedactionAudit",
     ),
     ({"dlp_redaction_audit": Ledger}, r"dlp_redaction_audit is the class Ledger, and no instance"),
     (
@@ -336,7 +336,8 @@ ASYNC_HOOKS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("settings", "where"), ASYNC_HOOKS)
 def test_a_declared_async_hook_is_refused_on_a_thread(settings: dict[str, Any], where: str) -> None:
     with pytest.raises(
-        ConfigurationError, match=f"^{where} is async; make it a plain method, or use AsyncTramapy$"
+        ConfigurationError,
+        match=f"^{where} is async; make it a plain method, or use AsyncTramapy, or an async client under wrap$",
     ):
         Tramapy({"p": ScriptedProvider()}, **settings)
 
