@@ -22,10 +22,10 @@ from tramapy.errors import (
 )
 from tramapy.hooks.catalogue import CATALOGUE
 from tramapy.hooks.clock import Clock, RandomSource
+from tramapy.hooks.composite_dlp import CompositeDlpInterceptor
 from tramapy.hooks.diagnostics import FailureDiagnosticObserver
 from tramapy.hooks.dlp import (
     ClassificationSource,
-    CompositeDlpInterceptor,
     DataClassification,
     DlpContentLocation,
     DlpContentType,

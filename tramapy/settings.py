@@ -13,10 +13,10 @@ from tramapy.engine.port import Port
 from tramapy.engine.routing import BoundProvider, Routing
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.clock import Clock, RandomSource
+from tramapy.hooks.composite_dlp import CompositeDlpInterceptor
 from tramapy.hooks.diagnostics import FailureDiagnosticObserver
 from tramapy.hooks.dlp import (
     ClassificationSource,
-    CompositeDlpInterceptor,
     DataClassification,
     DlpContentType,
     DlpInterceptor,

@@ -17,7 +17,8 @@ from tramapy import AsyncTramapy, Message, Tramapy
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.presidio import PresidioDlpInterceptor
 from tramapy.errors import ConfigurationError, DlpInspectionError
-from tramapy.hooks.dlp import CompositeDlpInterceptor, DlpContentType, DlpResult
+from tramapy.hooks.composite_dlp import CompositeDlpInterceptor
+from tramapy.hooks.dlp import DlpContentType, DlpResult
 from tramapy.testing import ScriptedProvider
 
 CONTEXT = context_of()

@@ -12,8 +12,8 @@ from tramapy.dlp.operators import Operators
 from tramapy.dlp.replacement import Redacted, Replacement
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.streaming import JsonOrTextStream, RuleStream
+from tramapy.hooks.composite_dlp import ChainedDlpStream
 from tramapy.hooks.dlp import (
-    ChainedDlpStream,
     DlpContentLocation,
     DlpContext,
     DlpRedaction,

@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 from tramapy.cancellation import rethrow_if_cancellation
 from tramapy.dlp.interceptor import RuleBasedDlpInterceptor
 from tramapy.errors import ConfigurationError, DlpInspectionError
+from tramapy.hooks.composite_dlp import CompositeDlpInterceptor
 from tramapy.hooks.dlp import (
-    CompositeDlpInterceptor,
     DlpContentLocation,
     DlpContentType,
     DlpContext,

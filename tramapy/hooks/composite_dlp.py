@@ -1,0 +1,168 @@
+"""Several DLP interceptors as one, on whole texts and on streams."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Sequence
+from itertools import pairwise
+
+from tramapy.hooks.dlp import (
+    DlpContext,
+    DlpInterceptor,
+    DlpRedaction,
+    DlpResult,
+    DlpStream,
+    PartedDlpStream,
+    StreamingDlpInterceptor,
+)
+from tramapy.hooks.pending_fold import PendingFold
+from tramapy.values import described, listed
+
+__all__ = ["ChainedDlpStream", "CompositeDlpInterceptor"]
+
+
+class CompositeDlpInterceptor(StreamingDlpInterceptor):
+    """Several DLP interceptors as one: each inspects what the one before returned; counts merge by rule id.
+
+    Args:
+        interceptors: In the order in which they run. None leaves every text as it is.
+    """
+
+    def __init__(self, interceptors: Iterable[DlpInterceptor]) -> None:
+        self.interceptors: tuple[DlpInterceptor, ...] = listed(
+            "interceptors", interceptors, "give a list of DlpInterceptor"
+        )
+        for position, interceptor in enumerate(self.interceptors):
+            if not isinstance(interceptor, DlpInterceptor):
+                raise TypeError(
+                    f"interceptors[{position}] is {described(interceptor)}; derive it from DlpInterceptor"
+                )
+        self.uses_placeholders: bool = any(interceptor.uses_placeholders for interceptor in self.interceptors)
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult | Awaitable[DlpResult]:
+        """Fold the inspections; the first awaitable makes the rest of the fold awaitable too."""
+        found: list[DlpRedaction] = []
+        for position, interceptor in enumerate(self.interceptors):
+            result = interceptor.inspect(context, text)
+            if isinstance(result, Awaitable):
+                return PendingFold(self._fold(position + 1, context, found, result), result)
+            text = result.sanitized_text
+            found.extend(result.redactions)
+        return DlpResult(text, _merged(found))
+
+    async def _fold(
+        self, start: int, context: DlpContext, found: list[DlpRedaction], pending: Awaitable[DlpResult]
+    ) -> DlpResult:
+        result = await pending
+        found.extend(result.redactions)
+        for interceptor in self.interceptors[start:]:
+            step = interceptor.inspect(context, result.sanitized_text)
+            result = await step if isinstance(step, Awaitable) else step
+            found.extend(result.redactions)
+        return DlpResult(result.sanitized_text, _merged(found))
+
+    def open_stream(self, context: DlpContext) -> DlpStream | None:
+        """Chain one stream per interceptor; None where one of them cannot inspect incrementally."""
+        streams: list[DlpStream] = []
+        for interceptor in self.interceptors:
+            stream = (
+                interceptor.open_stream(context) if isinstance(interceptor, StreamingDlpInterceptor) else None
+            )
+            if stream is None:
+                for opened in streams:
+                    opened.abort()
+                return None
+            streams.append(stream)
+        return ChainedDlpStream(streams)
+
+
+class ChainedDlpStream:
+    """Streams in a row: what one releases feeds the next."""
+
+    __slots__ = ("_links", "_seams", "_streams")
+
+    def __init__(self, streams: Iterable[DlpStream]) -> None:
+        self._streams = tuple(streams)
+        self._links: Sequence[_Link] | None = None
+        """The streams, once the text has parts."""
+        self._seams: Sequence[int] = ()
+
+    @property
+    def redactions(self) -> tuple[DlpRedaction, ...]:
+        """All redactions so far, counts added up by rule."""
+        return _merged([redaction for stream in self._streams for redaction in stream.redactions])
+
+    def feed(self, text: str) -> str:
+        """Pass a piece down the chain."""
+        if self._links is not None:
+            return self._pass_parts(self._links, text, is_end=False)
+        for stream in self._streams:
+            text = stream.feed(text)
+        return text
+
+    def end_part(self) -> None:
+        """End a part of the text; what one stream releases tells the next one where that was."""
+        if self._links is None:
+            self._links = [_Link(stream) for stream in self._streams]
+        if self._links:
+            self._links[0].end_part()
+
+    def take_seams(self) -> Sequence[int]:
+        """Return where in what was released last one part ends and the next one begins."""
+        return self._seams
+
+    def finish(self) -> str:
+        """End the streams in order; what one still releases is fed to the next before that one ends."""
+        if self._links is not None:
+            return self._pass_parts(self._links, "", is_end=True)
+        text = ""
+        for stream in self._streams:
+            text = (stream.feed(text) if text else "") + stream.finish()
+        return text
+
+    def abort(self) -> None:
+        """Drop what any stream holds."""
+        for stream in self._streams:
+            stream.abort()
+
+    def _pass_parts(self, links: Sequence[_Link], text: str, *, is_end: bool) -> str:
+        self._seams = ()
+        for link in links:
+            text, self._seams = link.passed(text, self._seams, is_end=is_end)
+        return text
+
+
+class _Link:
+    """A stream of a chain through which a text with parts passes."""
+
+    __slots__ = ("_parted", "_stream")
+
+    def __init__(self, stream: DlpStream) -> None:
+        self._stream = stream
+        self._parted = stream if isinstance(stream, PartedDlpStream) else None
+
+    def end_part(self) -> None:
+        """End a part, if the stream knows of parts."""
+        if self._parted is not None:
+            self._parted.end_part()
+
+    def passed(self, text: str, seams: Sequence[int], *, is_end: bool) -> tuple[str, Sequence[int]]:
+        """Feed a piece part by part; return what was released, and where its seams are."""
+        released = ""
+        found: list[int] = []
+        for place, (start, end) in enumerate(pairwise((0, *seams, len(text)))):
+            if place:
+                self.end_part()
+            released = self._joined(released, self._stream.feed(text[start:end]), found)
+        return (self._joined(released, self._stream.finish(), found) if is_end else released), found
+
+    def _joined(self, released: str, more: str, seams: list[int]) -> str:
+        if self._parted is not None:
+            seams.extend(len(released) + place for place in self._parted.take_seams())
+        return released + more
+
+
+def _merged(redactions: Iterable[DlpRedaction]) -> tuple[DlpRedaction, ...]:
+    counts: dict[str, int] = {}
+    for redaction in redactions:
+        counts[redaction.rule_id] = counts.get(redaction.rule_id, 0) + redaction.replacement_count
+    return tuple(DlpRedaction(rule_id, count) for rule_id, count in counts.items())
