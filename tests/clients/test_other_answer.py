@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from tramapy import (
     DlpRule,
     InterceptorError,
     ProviderError,
+    ProviderTimeoutError,
     ResponseTooLargeError,
     RetryPolicySettings,
     RuleBasedDlpConfiguration,
@@ -24,6 +26,7 @@ from tramapy import (
 from tramapy.clients.other_answer import OtherAnswer, is_json
 from tramapy.errors import ProviderFailureCode
 from tramapy.messages import ModelResponse
+from tramapy.testing import FakeClock
 
 pytestmark = SDK_LEAVES_GENERATORS
 
@@ -54,6 +57,10 @@ def unscanned(use: Use) -> list[object]:
         (b"harmless", "text/html; charset=base64", b"harmless"),
         ("a secret".encode("utf-16-le"), "text/plain; charset=utf-16-le", "a [ß]".encode("utf-16-le")),
         (b"12", "text/plain", b"12"),
+        (b"a secret", "application/binary", b"a [\xc3\x9f]"),
+        (b'{\n  "a": 1.10\n}\n', "application/binary", b'{\n  "a": 1.10\n}\n'),
+        (b'{"a": 1}\r\n\n{"b": 2}', "text/plain", b'{"a": 1}\r\n\n{"b": 2}'),
+        (b'{"a": 1, "a": 2}', "text/plain", b'{"a":2}'),
         (b"[" * 100_000, "text/plain", b"[" * 100_000),
         (b"", None, b""),
     ],
@@ -72,13 +79,40 @@ def test_text_and_json_are_inspected_whatever_their_type(
     World("sync").use_stub([httpx2.Response(200, headers=headers, stream=stream)], step, dlp=DLP, strict=True)
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"s\0e\0"])
-def test_what_is_no_text_passes_and_is_told_of(content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "charset", "seen"),
+    [
+        (b"\xff\xfe", "utf-8", b"\xff\xfe"),
+        (b"s\0e\0", "utf-8", b"s\0e\0"),
+        (b"a secret\0", "utf-8", b"a [\xc3\x9f]\0"),
+        (b"caf\xe9, a secret", "utf-8", b"caf\xe9, a [\xc3\x9f]"),
+        (b"a secret\xc3", "utf-16", b"a [\xc3\x9f]\xc3"),
+        (b"a secret\xff", "ascii", b"a [\xc3\x9f]\xff"),
+    ],
+)
+def test_what_is_no_text_as_a_whole_is_told_of_and_inspected(
+    content: bytes, charset: str, seen: bytes
+) -> None:
     async def step(use: Use) -> None:
-        assert (await ask(use)).content == content
+        assert (await ask(use)).content == seen
         assert unscanned(use) == ["binary_answer"]
 
-    World("sync").use_stub([httpx2.Response(200, stream=httpx2.ByteStream(content))], step, dlp=DLP)
+    headers = {"content-type": f"text/plain; charset={charset}"}
+    answer = httpx2.Response(200, stream=httpx2.ByteStream(content), headers=headers)
+    World("sync").use_stub([answer], step, dlp=DLP)
+
+
+def test_a_file_that_passes_keeps_its_length() -> None:
+    async def step(use: Use) -> None:
+        files = [await ask(use) for _ in range(2)]
+        assert [file.headers.get("content-length") for file in files] == ["2", None]
+
+    packed = {"content-type": "application/binary", "content-encoding": "gzip"}
+    answers = [
+        httpx2.Response(200, content=b"\0a", headers={"content-type": "application/binary"}),
+        httpx2.Response(200, content=gzip.compress(b"\0a"), headers=packed),
+    ]
+    World("sync").use_stub(answers, step)
 
 
 def test_what_is_no_text_is_refused_where_it_must_be(world: World) -> None:
@@ -217,6 +251,36 @@ def test_an_interceptor_cannot_add_to_a_text_that_is_no_answer_of_a_model() -> N
     assert answer.rewritten(answer.responses, ["a"]) is answer
     with pytest.raises(InterceptorError):
         answer.rewritten([ModelResponse(content="more")], ["a"])
+
+
+class Slow(Pieces):
+    """A body that takes ten seconds a piece."""
+
+    def __init__(self, use_clock: FakeClock, *pieces: bytes) -> None:
+        super().__init__(*pieces)
+        self.clock = use_clock
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in super().__iter__():
+            self.clock.advance(10)
+            yield piece
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in super().__aiter__():
+            self.clock.advance(10)
+            yield piece
+
+
+def test_a_file_that_trickles_does_not_outlast_the_limit(world: World) -> None:
+    body = Slow(world.clock, b"a", b"b", b"c")
+    answer = httpx2.Response(200, stream=body, headers={"content-type": "application/octet-stream"})
+
+    async def step(use: Use) -> None:
+        with pytest.raises(ProviderTimeoutError):
+            await ask(use)
+
+    world.use_stub([answer], step, timeout_s=15, retry=RetryPolicySettings(provider_retries=0))
+    assert answer.is_closed
 
 
 class Lost(Pieces):

@@ -1,4 +1,4 @@
-"""Bodies of requests whose bytes say nothing but the object that is read from them: these go out as they came."""
+"""Bodies whose bytes say nothing but the value that is read from them: these go on as they came."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["exact_object"]
+__all__ = ["exact_object", "is_exact"]
 
 
 def exact_object(data: bytes) -> dict[str, object] | None:
@@ -25,6 +25,18 @@ def exact_object(data: bytes) -> dict[str, object] | None:
     return found
 
 
+def is_exact(data: bytes) -> bool:
+    """Tell whether a body is one JSON value, or one in each line, and its bytes say nothing else but blanks."""
+    try:
+        text = data.decode().strip(_BLANKS)
+        if _decode(text)[1] == len(text):
+            return True
+        lines = [line.strip(_BLANKS) for line in text.split("\n")]
+        return all(_decode(line)[1] == len(line) for line in lines if line)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object each of whose names stood there once."""
     value = dict(pairs)
@@ -34,12 +46,14 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _exact_float(text: str) -> float:
-    """Return a number that is written as Python writes it."""
+    """Return a number that has no other digits than Python writes, but for zeros at its end."""
     value = float(text)
-    if repr(value) != text:
+    if repr(value).rstrip("0") != text.rstrip("0"):
         raise ValueError
     return value
 
+
+_BLANKS: Final = " \t\r\n"
 
 # a type checker would want a cast behind `type(value) is dict`
 _OBJECT: Final[Any] = dict

@@ -116,7 +116,11 @@ class BaseExchange:
 
     def _passing(self, call: HttpCall, kind: BodyKind, body: object) -> PassedAnswer:
         """Return an answer whose body goes on as it comes."""
-        head, content_type = Head.of(call.response), kind.content_type.encode()
+        whole: HttpResponse = call.response
+        head, content_type = Head.of(whole), kind.content_type.encode()
+        if not kind.is_encoded and "transfer-encoding" not in whole.headers:
+            lengths = [item for item in whole.headers.raw if item[0].lower() == b"content-length"]
+            head = head._replace(headers=[*head.headers, *lengths])
         response = streamed_response(self._library, head, body, call.request, content_type=content_type)
         return passed(call, response)
 

@@ -32,6 +32,7 @@ from tramapy.engine.native import NativeEnd, NativeEvent
 from tramapy.engine.routing import BoundProvider
 from tramapy.messages import ModelRequest
 from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, abody_of
+from tramapy.wire.step_timer import StepTimer
 
 __all__ = ["AsyncExchange", "AsyncSender", "AsyncSourceSender"]
 
@@ -99,7 +100,7 @@ class AsyncExchange(BaseExchange):
             if passes(call, response, kind.content_type):
                 return passed(call, response)
             if is_unknown(kind.content_type):
-                return await self._peeked(call, response, kind)
+                return await self._peeked(call, response, kind, timer)
         try:
             if not is_success:
                 await self._refuse(response)
@@ -117,14 +118,19 @@ class AsyncExchange(BaseExchange):
                 await response.aclose()
         raise failure from None
 
-    async def _peeked(self, call: HttpCall, response: HttpResponse, kind: BodyKind) -> WireAnswer:
+    async def _peeked(
+        self, call: HttpCall, response: HttpResponse, kind: BodyKind, timer: StepTimer | None
+    ) -> WireAnswer:
         """Do what `Exchange._peeked` does."""
         peek = Peek(self._limit_bytes)
         chunks = abody_of(response, is_encoded=kind.is_encoded)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 stack.push_async_callback(response.aclose)
+                stack.push_async_callback(chunks.aclose)
                 async for chunk in chunks:
+                    if timer is not None:
+                        timer.check()
                     if not peek.goes_on(chunk):
                         stack.pop_all()
                         body = aframe_stream(self._library, AsyncPeekedBody)(peek, chunks, response)

@@ -30,6 +30,7 @@ from tramapy.engine.native import NativeEvent
 from tramapy.engine.routing import BoundProvider
 from tramapy.messages import ModelRequest
 from tramapy.wire.http_library import REJECTION_LIMIT_BYTES, HttpLibrary, body_of
+from tramapy.wire.step_timer import StepTimer
 
 __all__ = ["Exchange", "Sender", "SourceSender"]
 
@@ -110,7 +111,7 @@ class Exchange(BaseExchange):
             if passes(call, response, kind.content_type):
                 return passed(call, response)
             if is_unknown(kind.content_type):
-                return self._peeked(call, response, kind)
+                return self._peeked(call, response, kind, timer)
         try:
             if not is_success:
                 self._refuse(response)
@@ -128,7 +129,9 @@ class Exchange(BaseExchange):
                 response.close()
         raise failure from None
 
-    def _peeked(self, call: HttpCall, response: HttpResponse, kind: BodyKind) -> WireAnswer:
+    def _peeked(
+        self, call: HttpCall, response: HttpResponse, kind: BodyKind, timer: StepTimer | None
+    ) -> WireAnswer:
         """Read an answer that is a text of no known type; any other passes."""
         peek = Peek(self._limit_bytes)
         chunks = body_of(response, is_encoded=kind.is_encoded)
@@ -136,6 +139,8 @@ class Exchange(BaseExchange):
             with contextlib.ExitStack() as stack:
                 stack.callback(response.close)
                 for chunk in chunks:
+                    if timer is not None:
+                        timer.check()
                     if not peek.goes_on(chunk):
                         stack.pop_all()
                         body = frame_stream(self._library, PeekedBody)(peek, chunks, response)

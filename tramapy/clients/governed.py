@@ -210,7 +210,7 @@ class BaseGovernor:
         return whole_response(
             self.settings.library,
             cast("Head", call.head),
-            wire.content if isinstance(wire, (LinesAnswer, OtherAnswer)) else json_bytes(wire.body),
+            _content_of(call, wire),
             call.request,
             content_type=call.answer_type.encode(),
             elapsed_s=time.perf_counter() - started_s,
@@ -269,6 +269,12 @@ def closed_error() -> RuntimeError:
     """Return the error for a client that was closed."""
     # the library's own words and class: an SDK makes of it what it makes of a client that was closed
     return RuntimeError("Cannot send a request, as the client has been closed.")
+
+
+def _content_of(call: HttpCall, answer: WireAnswer) -> bytes:
+    if answer is call.exact_answer:
+        return call.content
+    return answer.content if isinstance(answer, (LinesAnswer, OtherAnswer)) else json_bytes(answer.body)
 
 
 def _not_allowed(surface: Surface, why: str) -> ConfigurationError:

@@ -50,8 +50,11 @@ class HttpCall(NativeRequest):
     untouched: WireAnswer | None = None
     """The last answer, where nobody could read more into it than was inspected."""
 
+    exact_answer: WireAnswer | None = None
+    """The last answer, where its bytes say nothing else; it goes on as it came if nobody changes it."""
+
     content: bytes = b""
-    """The body of what is untouched."""
+    """The body of what is untouched or exact."""
 
     adds_usage: bool = False
     """Whether a budget counts the tokens of its stream, for which the client did not ask."""

@@ -26,11 +26,17 @@ __all__ = [
 
 EVENT_STREAM: Final = "text/event-stream"
 
+# how bytes that are no characters stand in a text
+_KEPT: Final = "surrogateescape"
+
 # JSON by the line, which is no JSON as a whole and may be long
 _LINES: Final = ("jsonl", "ndjson", "json-lines", "jsonlines")
 
 # what is text under another type
 _TEXTS: Final = ("xml", "yaml", "toml", "javascript", "x-www-form-urlencoded")
+
+# what is no text; under any other type it may be one, as SDKs ask for JSON by the line as application/binary
+_MEDIA: Final = ("application/pdf", "audio/", "font/", "image/", "video/")
 
 
 def is_event_stream(content_type: str) -> bool:
@@ -46,19 +52,25 @@ def is_json(content_type: str) -> bool:
 
 def is_text(content_type: str) -> bool:
     """Tell whether a body may be text, or JSON by the line: also where its type was left out, or says nothing."""
-    kind = content_type.lower().partition(";")[0].strip()
-    if not kind or kind.startswith("text/"):
-        return not is_event_stream(kind)
-    return is_unknown(kind) or kind.endswith(_TEXTS) or any(word in kind for word in _LINES)
+    return _says_text(content_type) or is_unknown(content_type)
 
 
 def is_unknown(content_type: str) -> bool:
-    """Tell whether a type says nothing about a body."""
-    return content_type.lower().startswith("application/octet-stream")
+    """Tell whether a type does not say whether a body is text."""
+    if is_json(content_type) or is_event_stream(content_type) or _says_text(content_type):
+        return False
+    return not content_type.lower().startswith(_MEDIA)
+
+
+def _says_text(content_type: str) -> bool:
+    kind = content_type.lower().partition(";")[0].strip()
+    if not kind or kind.startswith("text/"):
+        return not is_event_stream(kind)
+    return kind.endswith(_TEXTS) or any(word in kind for word in _LINES)
 
 
 class OtherAnswer(WireAnswer):
-    """A text that is no JSON, or bytes that are no text: these pass uninspected, and are told of.
+    """A text that is no JSON, or bytes that are none as a whole: these are told of, and what of them is text is seen.
 
     Args:
         content: The body.
@@ -70,11 +82,16 @@ class OtherAnswer(WireAnswer):
         self._content_type = content_type
         self._charset = _charset_in(content_type)
         text = _text_in(content, self._charset)
+        is_whole = text is not None and "\0" not in text
+        if text is None:
+            # a reader may pass over what is no character, or mark it
+            self._charset = "utf-8"
+            text = content.decode(self._charset, _KEPT)
         self.responses: tuple[ModelResponse, ...] = (ModelResponse(),)
         self.texts: tuple[NativeText, ...] = ()
         if text:
             self.texts = (NativeText(text, DlpContentLocation.MODEL_RESPONSE_CONTENT),)
-        self.unscanned: tuple[str, ...] = ("binary_answer",) if text is None else ()
+        self.unscanned: tuple[str, ...] = () if is_whole else ("binary_answer",)
 
     @property
     def body(self) -> object:
@@ -88,7 +105,7 @@ class OtherAnswer(WireAnswer):
                 raise no_place("a text for an answer that has none")
         if list(texts) == [text.text for text in self.texts]:
             return self
-        return OtherAnswer(texts[0].encode(self._charset, "replace"), self._content_type)
+        return OtherAnswer(_bytes_of(texts[0], self._charset), self._content_type)
 
 
 class LinesAnswer(WireAnswer):
@@ -116,7 +133,8 @@ class LinesAnswer(WireAnswer):
 
     def rewritten(self, responses: Sequence[ModelResponse], texts: Sequence[str]) -> LinesAnswer:
         """Return the answer with other texts; see `NativeAnswer`."""
-        return LinesAnswer(cast("WireAnswer", self._answer.rewritten(responses, texts)))
+        answer = self._answer.rewritten(responses, texts)
+        return self if answer is self._answer else LinesAnswer(cast("WireAnswer", answer))
 
 
 def _charset_in(content_type: str) -> str:
@@ -133,7 +151,13 @@ def _charset_in(content_type: str) -> str:
 
 def _text_in(content: bytes, charset: str) -> str | None:
     try:
-        text = content.decode(charset)
+        return content.decode(charset)
     except ValueError:
         return None
-    return None if "\0" in text else text
+
+
+def _bytes_of(text: str, charset: str) -> bytes:
+    try:
+        return text.encode(charset, _KEPT)
+    except ValueError:
+        return text.encode(charset, "replace")

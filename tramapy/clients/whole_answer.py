@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from tramapy.clients.codec import WireAnswer
+from tramapy.clients.exact_body import is_exact
 from tramapy.clients.http_call import JSON_TYPE, HttpCall
 from tramapy.clients.other_answer import LinesAnswer, OtherAnswer, is_json
 from tramapy.wire.json_values import invalid_answer, parse
@@ -24,6 +25,9 @@ def whole_answer(call: HttpCall, content_type: str, data: bytes) -> WireAnswer:
         answer = call.surface.codec.answer(_json(data))
     else:
         answer = _other_answer(call, content_type, data)
+    # it may be a file, whose blanks are its owner's
+    if not call.is_known and is_exact(data):
+        call.exact_answer, call.content = answer, data
     if call.is_strict:
         answer.is_strict = True
     return answer

@@ -41,20 +41,25 @@ class StepTimer:
     def _watched(self, chunks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         with contextlib.closing(chunks):
             for chunk in chunks:
-                self._check()
+                self.check()
                 yield chunk
 
     async def _awatched(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         async with contextlib.aclosing(chunks):
             async for chunk in chunks:
-                self._check()
+                self.check()
                 yield chunk
 
     def awatch(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         """Do what `watch` does."""
         return chunks if self._timeout_s is None else self._awatched(chunks)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Do nothing while there is time.
+
+        Raises:
+            ProviderTimeoutError: There is none left.
+        """
         if self._timeout_s is not None and self._now_s() - self._started_s > self._timeout_s:
             raise ProviderTimeoutError(
                 f"The provider's answer took longer than timeout_s={self._timeout_s} to arrive."
