@@ -26,7 +26,7 @@ from tramapy.clients.sdk import vendor_errors
 
 REQUEST = httpx2.Request(
     "POST",
-    "https://example.com/v1/x?key=canary-4711",
+    "https://user:canary@example.com/v1/x?key=canary-4711",
     headers={"authorization": "canary-4711"},
     content=b"canary-4711",
 )

@@ -33,7 +33,8 @@ def vendor_error(
 ) -> BaseException:
     """Return an error of ours as one that is the vendor's, too; any other as it is.
 
-    What the vendor's class calls `request` is a copy without body and headers: these hold the prompt and the key.
+    What the vendor's class calls `request` is a copy without body and headers, and without what may be a key in the
+    URL: these hold the prompt and the key.
 
     Args:
         error: What was raised.
@@ -47,7 +48,7 @@ def vendor_error(
     kind = vendor.base
     if isinstance(error, ProviderError):
         kind = vendor.timeout if isinstance(error, ProviderTimeoutError) else vendor.connection
-        bare = library.Request(request.method, request.url.copy_with(query=None))
+        bare = library.Request(request.method, request.url.copy_with(query=None, userinfo=b""))
         fields = {"body": None, "code": None, "param": None, "type": None}
         fields |= {"message": str(error), "request": bare}
     made: Any = _class_of(type(error), kind)
