@@ -238,11 +238,22 @@ def test_azure_s_deployment_is_part_of_the_path(world: World) -> None:
 
 def test_a_call_that_cannot_be_read_has_no_fallback(world: World) -> None:
     async def step(use: Use) -> None:
-        client = wrap(use.client, fallbacks={"none": [Fallback(use.client)]}, allow={"files.create"})
+        client = wrap(use.client, fallbacks={"none": [Fallback(use.client)]}, allow={"images.generate"})
         with pytest.raises(ConfigurationError, match="no fallback"):
-            await go(client.files.create(file=b"x", purpose="user_data"))
+            await go(client.post("/images/generations", content=b"x", cast_to=object))
 
     world.use_stub([httpx2.Response(500)], step, retry=NO_RETRY)
+
+
+def test_a_call_for_what_the_provider_keeps_has_no_fallback(world: World) -> None:
+    async def step(use: Use) -> None:
+        client = wrap(use.client, fallbacks={"m": [Fallback(use.client)]})
+        with pytest.raises(openai.InternalServerError):
+            await go(client.fine_tuning.jobs.create(model="m", training_file="file-1"))
+        assert (await go(client.images.generate(model="m", prompt="x"))).created == 1
+
+    answers = [httpx2.Response(500), httpx2.Response(500), httpx2.Response(200, json={"created": 1})]
+    assert len(world.use_stub(answers, step, retry=NO_RETRY)) == 3
 
 
 @pytest.mark.parametrize(

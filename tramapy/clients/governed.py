@@ -164,6 +164,8 @@ class BaseGovernor:
             native=call,
             **arguments,
         )
+        if not surface.may_fall_back:
+            operation.routes = operation.routes[:1]
         if operation.budget is not None and is_stream and surface.has_usage_option:
             call.adds_usage = body is not None and lacks_usage(body)
         return call, operation, is_stream

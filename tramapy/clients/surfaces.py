@@ -35,6 +35,7 @@ class Surface:
         is_known: Whether the codec is of this format; else it is one for any JSON.
         can_stream: Whether the format has streams.
         has_usage_option: Whether its streams tell tokens only where `stream_options` asks for them.
+        may_fall_back: Whether another provider can answer it: what it makes or names is not kept at the first one.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Surface:
     is_known: bool
     can_stream: bool
     has_usage_option: bool = False
+    may_fall_back: bool = True
 
 
 class Surfaces:
@@ -52,6 +54,7 @@ class Surfaces:
         codecs: The calls whose format has a codec of its own, by name.
         streaming: Those of them that can be streamed.
         usage_options: Those of them whose streams tell tokens only where `stream_options` asks for them.
+        stateless: Calls without a codec of their own that ask a model, and make nothing that the provider keeps.
         generic: Reads all others, which are plain JSON.
         names: Names that do not follow from method and path, by both: `POST images/generations`.
         prefix: What the paths begin with for the vendor's client.
@@ -67,6 +70,7 @@ class Surfaces:
         *,
         streaming: frozenset[str],
         usage_options: frozenset[str] = frozenset(),
+        stateless: frozenset[str] = frozenset(),
         generic: Codec,
         names: Mapping[str, str] = MappingProxyType({}),
         prefix: str = "",
@@ -74,6 +78,7 @@ class Surfaces:
         self._codecs = dict(codecs)
         self._streaming = streaming
         self._usage_options = usage_options
+        self._stateless = stateless
         self._generic = generic
         self._names = dict(names)
         self._prefix = prefix
@@ -90,6 +95,7 @@ class Surfaces:
             is_known=name in self._codecs,
             can_stream=name in self._streaming,
             has_usage_option=name in self._usage_options,
+            may_fall_back=name in self._codecs or name in self._stateless,
         )
 
     def _name_of(self, method: str, segments: list[str]) -> str:

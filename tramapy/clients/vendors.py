@@ -59,6 +59,7 @@ def surfaces_of(vendor: str) -> Surfaces:
                 {"chat.completions.create", "completions.create", "responses.create", "responses.retrieve"}
             ),
             usage_options=frozenset({"chat.completions.create", "completions.create"}),
+            stateless=frozenset({"audio.speech.create", "images.generate", "moderations.create"}),
             generic=GenericCodec(),
             names=_OPENAI_NAMES,
         )
@@ -70,6 +71,7 @@ def surfaces_of(vendor: str) -> Surfaces:
                 "messages.batches.create": MessageBatchesCodec(),
             },
             streaming=frozenset({"messages.create"}),
+            stateless=frozenset({"complete"}),
             generic=GenericCodec(),
             names=_ANTHROPIC_NAMES,
             prefix="/v1",
