@@ -92,6 +92,22 @@ def test_anthropic_s_class_is_the_very_same() -> None:
     assert type(client.copy()) is anthropic.Anthropic
 
 
+@pytest.mark.parametrize("kind", [openai.OpenAI, anthropic.Anthropic])
+def test_answers_are_validated_where_the_client_does(kind: type[Any]) -> None:
+    client = wrap(offline(kind, _strict_response_validation=True))
+    assert client._strict_response_validation
+    assert wrap(client, strict=True)._strict_response_validation
+
+
+def test_a_client_that_cannot_be_copied_is_refused() -> None:
+    class Tenant(openai.OpenAI):
+        def __init__(self, tenant: str) -> None:
+            super().__init__(api_key=tenant, http_client=httpx2.Client(verify=False))
+
+    with pytest.raises(ConfigurationError, match="Tenant cannot be copied"):
+        wrap(Tenant("t"))
+
+
 @pytest.mark.parametrize(
     "client",
     [object(), None, openai.OpenAI, "client", httpx2.Client(verify=False)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
@@ -91,7 +92,7 @@ class SdkClient:
             allow: The websockets that are wanted all the same, by name, such as `realtime.connect`.
         """
         kind = _kind_of(self.client)
-        derived: Any = kind.copy(self.client, http_client=http_client, max_retries=0)
+        derived = _copied(self.client, http_client)
         if self.vendor == "openai":
             derived.__class__ = _guarded_client(kind, allow)
         # the other SDK's class stays: it asks for the very class where credentials are inherited
@@ -129,8 +130,7 @@ class SdkClient:
         return build
 
     def _capturing(self) -> Any:
-        kind = _kind_of(self.client)
-        return kind.copy(self.client, http_client=_capturing_client(self), max_retries=0)
+        return _copied(self.client, _capturing_client(self))
 
 
 def sdk_client(client: object, where: str = "wrap") -> SdkClient:
@@ -191,8 +191,28 @@ def _remedy(given: object) -> str:
 def unwrapped(client: Any, source: object, max_retries: int) -> Any:
     """Return a copy of a derived client that sends through its source again."""
     kind = _unguarded(_kind_of(client))
-    copied: Any = kind.copy(client, http_client=source, max_retries=max_retries)
+    copied = _copied(client, source, max_retries)
     copied.__class__ = kind
+    return copied
+
+
+def _copied(client: Any, http_client: object, max_retries: int = 0) -> Any:
+    """Return a copy of a client that sends through another HTTP client.
+
+    Raises:
+        ConfigurationError: It is of a class of the caller's, whose copies cannot be made.
+    """
+    kind = _unguarded(_kind_of(client))
+    copied: Any = None
+    with contextlib.suppress(TypeError):
+        copied = kind.copy(client, http_client=http_client, max_retries=max_retries)
+    if copied is None:
+        raise ConfigurationError(
+            f"{kind.__name__} cannot be copied, which its with_options does, too: its __init__ must take what that of "
+            "the SDK's own client takes"
+        )
+    # the one option that the SDKs' own copies lose
+    copied._strict_response_validation = getattr(client, "_strict_response_validation", False)
     return copied
 
 
