@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import groupby, pairwise
-from typing import Final
+from itertools import groupby
 
+from tramapy.engine.seams import split_at_seams
 from tramapy.messages import ContentPart, TextPart
 
 __all__ = ["inspect_run", "inspect_text_runs", "map_text_runs", "text_runs"]
-
-# by so many characters on both sides a seam of two parts is found again in a text that was changed elsewhere; by
-# few where something was replaced beside it. What is taken for a seam and is none does no harm
-_SEAMS: Final = (8, 4, 2)
 
 
 def text_runs(parts: Sequence[ContentPart]) -> list[str]:
@@ -50,7 +46,8 @@ async def inspect_run(texts: Sequence[str], inspect: Callable[[str], Awaitable[s
     """Return the texts of one run as one, inspected together and each by itself."""
     text = "".join(texts)
     changed = await inspect(text)
-    pieces = [*filter(None, texts)] if changed == text else _split(changed, texts)
+    parts = [*filter(None, texts)]
+    pieces = parts if changed == text else split_at_seams(changed, parts)
     return "".join([await inspect(piece) for piece in pieces]) if len(pieces) > 1 else changed
 
 
@@ -76,21 +73,6 @@ async def _mapped(
         if changed:
             mapped.append(TextPart(changed))
     return tuple(mapped) if is_changed else tuple(parts)
-
-
-def _split(changed: str, texts: Sequence[str]) -> list[str]:
-    """Split a text where the seams of its parts still are; one at which something was replaced is gone."""
-    pieces: list[str] = []
-    start = 0
-    for before, after in pairwise(filter(None, texts)):
-        for count in _SEAMS:
-            end = before[-count:]
-            found = changed.find(end + after[:count], start)
-            if found >= 0:
-                pieces.append(changed[start : found + len(end)])
-                start = found + len(end)
-                break
-    return [*pieces, changed[start:]]
 
 
 def _is_text(part: ContentPart) -> bool:
