@@ -31,7 +31,7 @@ def is_exact(data: bytes) -> bool:
         text = data.decode().strip(_BLANKS)
         if _decode(text)[1] == len(text):
             return True
-        lines = [line.strip(_BLANKS) for line in text.split("\n")]
+        lines = (line.strip(_BLANKS) for line in text.split("\n"))
         return all(_decode(line)[1] == len(line) for line in lines if line)
     except (ValueError, RecursionError):
         return False

@@ -80,7 +80,7 @@ class OtherAnswer(WireAnswer):
     def __init__(self, content: bytes, content_type: str) -> None:
         self.content: bytes = content
         self._content_type = content_type
-        self._charset = _charset_in(content_type)
+        self._charset = _charset_of(content, content_type)
         text = _text_in(content, self._charset)
         is_whole = text is not None and "\0" not in text
         if text is None:
@@ -135,6 +135,18 @@ class LinesAnswer(WireAnswer):
         """Return the answer with other texts; see `NativeAnswer`."""
         answer = self._answer.rewritten(responses, texts)
         return self if answer is self._answer else LinesAnswer(cast("WireAnswer", answer))
+
+
+def _charset_of(content: bytes, content_type: str) -> str:
+    """Return how to read a body: as it says, but for one that reads as plain text, and says that it is none."""
+    charset = _charset_in(content_type)
+    if (
+        _text_in(b"text", charset) != "text"
+        and b"\0" not in content
+        and _text_in(content, "utf-8") is not None
+    ):
+        return "utf-8"
+    return charset
 
 
 def _charset_in(content_type: str) -> str:
