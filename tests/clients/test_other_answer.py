@@ -57,6 +57,7 @@ def unscanned(use: Use) -> list[object]:
         (b"harmless", "text/html; charset=base64", b"harmless"),
         ("a secret".encode("utf-16-le"), "text/plain; charset=utf-16-le", "a [ß]".encode("utf-16-le")),
         (b"12", "text/plain", b"12"),
+        (b"a secret", "text/plain; charset=ascii", b"a [?]"),
         (b"a secret", "text/plain; charset=utf-16", b"a [\xc3\x9f]"),
         (b"a secret", "application/binary", b"a [\xc3\x9f]"),
         (b'{\n  "a": 1.10\n}\n', "application/binary", b'{\n  "a": 1.10\n}\n'),
