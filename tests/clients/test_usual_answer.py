@@ -97,6 +97,7 @@ def test_any_other_answer_is_written_anew(body: dict[str, Any], answer: str) -> 
     assert SECRET not in response.text
     assert b": " not in response.content
     assert response.headers["content-type"] == "application/json"
+    assert (response.url.path == "/v1/moved") is (answer == "redirect")
 
 
 def test_a_response_that_is_streamed_is_unread() -> None:

@@ -121,7 +121,7 @@ class BaseExchange:
         if not kind.is_encoded and "transfer-encoding" not in whole.headers:
             lengths = [item for item in whole.headers.raw if item[0].lower() == b"content-length"]
             head = head._replace(headers=[*head.headers, *lengths])
-        response = streamed_response(self._library, head, body, call.request, content_type=content_type)
+        response = streamed_response(self._library, head, body, call.answered, content_type=content_type)
         return passed(call, response)
 
     def _no_stream(self, response: HttpResponse, data: bytes) -> NoReturn:

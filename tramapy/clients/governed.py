@@ -213,7 +213,7 @@ class BaseGovernor:
             self.settings.library,
             cast("Head", call.head),
             _content_of(call, wire),
-            call.request,
+            call.answered,
             content_type=call.answer_type.encode(),
             elapsed_s=time.perf_counter() - started_s,
         )
@@ -229,7 +229,7 @@ class BaseGovernor:
             self.settings.library,
             known,
             error.body.encode("utf-8", "replace"),
-            call.request,
+            call.answered,
             content_type=b"application/json" if is_json_text(error.body) else b"text/plain; charset=utf-8",
             elapsed_s=time.perf_counter() - started_s,
         )
@@ -237,7 +237,7 @@ class BaseGovernor:
     def _streamed(self, call: HttpCall, body: object, started_s: float) -> HttpResponse:
         head = call.head or _NO_HEAD
         elapsed_s = time.perf_counter() - started_s
-        return streamed_response(self.settings.library, head, body, call.request, elapsed_s=elapsed_s)
+        return streamed_response(self.settings.library, head, body, call.answered, elapsed_s=elapsed_s)
 
     def outward(self, error: BaseException, request: HttpRequest) -> BaseException:
         """Return the error to raise to the SDK: without frames, and of a class that it lets through."""

@@ -95,6 +95,14 @@ class HttpCall(NativeRequest):
         return None if self.response is None else Head.of(self.response)
 
     @property
+    def answered(self) -> HttpRequest:
+        """The request that was answered: after a redirect not the one that came; a fallback's is not shown."""
+        response = self.response
+        if response is None or not response.history or response.history[0].url != self.request.url:
+            return self.request
+        return response.request
+
+    @property
     def model(self) -> str:
         """The model that is asked for."""
         return NO_MODEL if self.wire is None or not self.wire.model else self.wire.model

@@ -47,6 +47,8 @@ async def inspect_run(texts: Sequence[str], inspect: Callable[[str], Awaitable[s
     text = "".join(texts)
     changed = await inspect(text)
     parts = [*filter(None, texts)]
+    if len(parts) <= 1:
+        return changed
     pieces = parts if changed == text else split_at_seams(changed, parts)
     return "".join([await inspect(piece) for piece in pieces]) if len(pieces) > 1 else changed
 
