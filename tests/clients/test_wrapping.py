@@ -245,6 +245,23 @@ def test_a_call_that_cannot_be_read_has_no_fallback(world: World) -> None:
     world.use_stub([httpx2.Response(500)], step, retry=NO_RETRY)
 
 
+def test_a_fallback_s_redirects_are_not_shown(world: World) -> None:
+    answers = [
+        httpx2.Response(500),
+        httpx2.Response(307, headers={"location": "/moved"}),
+        httpx2.Response(200, json={"created": 1}),
+    ]
+
+    async def step(use: Use) -> None:
+        other = use.bare.with_options(base_url="http://other.test/v1", api_key="plainly-fake-too")
+        client = wrap(use.client, fallbacks={"m": [Fallback(other)]})
+        raw = await go(client.images.with_raw_response.generate(model="m", prompt="x"))
+        response = raw.http_response
+        assert (response.history, response.url.path) == ([], "/v1/images/generations")
+
+    assert world.use_stub(answers, step, retry=NO_RETRY)[2].url.path == "/moved"
+
+
 def test_a_call_for_what_the_provider_keeps_has_no_fallback(world: World) -> None:
     async def step(use: Use) -> None:
         client = wrap(use.client, fallbacks={"m": [Fallback(use.client)]})

@@ -171,7 +171,7 @@ class World:
             return next(left)
 
         kind: Any = httpx2.AsyncClient if self.is_async else httpx2.Client
-        options = {"http_client": kind(transport=httpx2.MockTransport(handle))}
+        options = {"http_client": kind(transport=httpx2.MockTransport(handle), follow_redirects=True)}
         self.use([], step, client_options=options, **settings)
         return sent
 

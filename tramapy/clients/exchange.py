@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from tramapy.clients.codec import WireAnswer, json_bytes
 from tramapy.clients.http_call import JSON_TYPE, HttpCall, PassedAnswer, is_empty
@@ -117,7 +117,7 @@ class BaseExchange:
     def _passing(self, call: HttpCall, kind: BodyKind, body: object) -> PassedAnswer:
         """Return an answer whose body goes on as it comes."""
         whole: HttpResponse = call.response
-        head, content_type = Head.of(whole), kind.content_type.encode()
+        head, content_type = cast("Head", call.head), kind.content_type.encode()
         if not kind.is_encoded and "transfer-encoding" not in whole.headers:
             lengths = [item for item in whole.headers.raw if item[0].lower() == b"content-length"]
             head = head._replace(headers=[*head.headers, *lengths])
