@@ -28,7 +28,7 @@ from tests.clients.every_call import (
     Call,
     EveryCallServer,
 )
-from tests.clients.worlds import SDK_LEAVES_GENERATORS, Use, World
+from tests.clients.worlds import SDK_LEAVES_GENERATORS, Use, World, open_count
 from tramapy import (
     CircuitBreakerSettings,
     ProviderError,
@@ -151,6 +151,20 @@ def limited(**changes: Any) -> Fault:
     )
 
 
+def refused(status: int, **changes: Any) -> Fault:
+    """A refusal that is not tried again, and says nothing of the provider's health."""
+    fields: dict[str, Any] = {"answers": times(1, HttpRejection(status=status)), "attempts": ONCE}
+    return Fault(
+        **{**fields, **changes}, theirs="APIStatusError", status=status, code=REJECTED, is_of_head=True
+    )
+
+
+def repeated(status: int, *, is_open: bool = True) -> Fault:
+    """A refusal that is tried again to no avail."""
+    answers = times(3, HttpRejection(status=status))
+    return refused(status, answers=answers, attempts=EXHAUSTED, is_open=is_open)
+
+
 def standing() -> SlowAnswer:
     """An answer that never comes."""
     return SlowAnswer(gate=Gate(), answer=TEXT)
@@ -200,6 +214,11 @@ EARLY = {
         status=400,
         code=REJECTED,
     ),
+    "408": repeated(408),
+    "409": repeated(409, is_open=False),
+    "501": refused(501, is_open=True),
+    "402": refused(402),
+    "403": refused(403),
     "400": Fault(
         answers=times(1, HttpRejection(status=400)),
         attempts=ONCE,
@@ -447,6 +466,7 @@ async def check(use: Use, call: Call, fault: Fault, *, is_stream: bool) -> None:
         assert bool(released) is (fault.comes_after or theirs is None)
     use.server.wait_for_requests(len(fault.attempts))  # one that was given up may still be on its way
     assert len(use.server.requests) == len(fault.attempts)
+    assert open_count(use.bare) == 0, "no connection is in use"
     check_events(use, call, fault, is_stream=is_stream)
     breaker = use.client._client.tramapy_wrapped.pipeline.breaker
     state = BreakerState.OPEN if fault.is_open else BreakerState.CLOSED

@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from tests.clients.every_call import CHAT, MESSAGES, STREAMS, Call, EveryCallServer
-from tests.clients.worlds import API_KEY, SDK_LEAVES_GENERATORS, World
+from tests.clients.worlds import API_KEY, SDK_LEAVES_GENERATORS, World, open_count
 from tests.engine.cancelling import CANCELLERS, Cancel, Canceller, Outcome
 from tests.engine.checkpoints import CountingBreaker, stepping
 from tests.engine.stream_doubles import ScopeLog
@@ -88,12 +88,6 @@ class Governed:
             assert sum(ends) == names.count("attempt.started")
         assert all(permit.is_settled for permit in self.breaker.permits)
         assert self.scopes.depth == 0
-
-
-def _open_count(bare: Any) -> int:
-    """How many connections of a client are in use."""
-    pool = bare._client._transport._pool
-    return sum(not (each.is_idle() or each.is_closed()) for each in pool.connections)
 
 
 def _task_count(backend: str) -> int:
@@ -217,7 +211,7 @@ def test_nothing_is_left_of_what_is_cancelled_anywhere(name: str, call: Call, wa
         outcome = await canceller.within(body)
         await _settled(canceller.backend, tasks_before if at else None)
         governed.assert_all_ended()
-        assert _open_count(bare) == 0, "no connection is in use"
+        assert open_count(bare) == 0, "no connection is in use"
         return outcome, bool(was_cancelled)
 
     async def main() -> None:

@@ -54,6 +54,12 @@ def text_of(items: Iterable[Any]) -> str:
     return "".join(texts)
 
 
+def open_count(bare: Any) -> int:
+    """How many connections of a client are in use."""
+    pool = bare._client._transport._pool
+    return sum(not (each.is_idle() or each.is_closed()) for each in pool.connections)
+
+
 class Use:
     """A wrapped client in use.
 
