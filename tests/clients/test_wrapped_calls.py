@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from email.utils import formatdate
+from types import SimpleNamespace
 from typing import Any
 
+import openai
 import pytest
+from pydantic import BaseModel
 
+from tests.clients.every_call import CHAT, MESSAGES, RESPONSES, Call
 from tests.clients.worlds import SDK_LEAVES_GENERATORS, Use, World, go, items_of, text_of
 from tramapy import (
     CircuitBreakerOpenError,
     CircuitBreakerSettings,
     DlpRule,
+    FinishReason,
     InterceptorError,
     Message,
+    ModelResponse,
     OperationCallContext,
     OperationInterceptor,
     ProviderError,
@@ -105,6 +112,86 @@ def test_a_content_filter_under_400_is_the_sdk_s_error_and_a_policy_event(world:
 
     settings = CircuitBreakerSettings(failure_threshold=1)
     world.use([refused] * 2, step, circuit_breaker=settings, retry=RETRIES)
+
+
+REFUSALS: dict[str, tuple[Call, ModelResponse, str]] = {
+    "chat refusal": (CHAT, ModelResponse(refusal="no"), "refusal"),
+    "chat filter": (CHAT, ModelResponse(finish_reason=FinishReason.CONTENT_FILTER), "content_filter"),
+    "responses refusal": (RESPONSES, ModelResponse(refusal="no"), "refusal"),
+    "responses filter": (
+        RESPONSES,
+        ModelResponse(finish_reason=FinishReason.CONTENT_FILTER),
+        "content_filter",
+    ),
+    "messages refusal": (
+        MESSAGES,
+        ModelResponse(finish_reason=FinishReason.CONTENT_FILTER),
+        "content_filter",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "stream"])
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_model_that_refuses_has_answered_and_is_told_of(name: str, is_stream: bool) -> None:
+    call, answer, reason_code = REFUSALS[name]
+
+    async def step(use: Use) -> None:
+        options: dict[str, Any] = {"stream": True} if is_stream else {}
+        for _ in range(2):  # the breaker has heard of no failure
+            said = call.start(use.client, "hello", **options)
+            if is_stream:
+                await items_of(said)
+        assert use.names.count("attempt.completed") == len(use.server.requests) == 2
+        refused = use.observer.attributes_of("tramai.response.refused")
+        assert [each["reason_code"] for each in refused] == [reason_code] * 2
+
+    settings = CircuitBreakerSettings(failure_threshold=1)
+    World("sync", call.vendor).use([answer] * 2, step, circuit_breaker=settings, retry=RETRIES)
+
+
+class Shape(BaseModel):
+    """What an answer is parsed to."""
+
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("reason", "error"),
+    [
+        (FinishReason.LENGTH, openai.LengthFinishReasonError),
+        (FinishReason.CONTENT_FILTER, openai.ContentFilterFinishReasonError),
+    ],
+)
+def test_an_answer_that_the_sdk_does_not_parse_was_good(
+    world: World, reason: FinishReason, error: type[Exception]
+) -> None:
+    answer = ModelResponse(content='{"name"', finish_reason=reason)
+
+    async def step(use: Use) -> None:
+        messages: Any = [{"role": "user", "content": "x"}]
+        for _ in range(2):
+            with pytest.raises(error):
+                await go(
+                    use.client.chat.completions.parse(model="m", messages=messages, response_format=Shape)
+                )
+        assert use.names.count("attempt.completed") == len(use.server.requests) == 2
+
+    settings = CircuitBreakerSettings(failure_threshold=1)
+    world.use([answer] * 2, step, circuit_breaker=settings, retry=RETRIES)
+
+
+def test_a_retry_after_may_be_a_date(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 1_750_000_000.0
+    monkeypatch.setattr("tramapy.wrapping.time", SimpleNamespace(time=lambda: now_s))
+
+    async def step(use: Use) -> None:
+        assert await use.ask() == "at last"
+        assert await use.stream() == "at last"
+        assert list(use.clock.sleeps) == [20.0, 20.0]
+
+    busy = HttpRejection(status=429, headers={"retry-after": formatdate(now_s + 20, usegmt=True)})
+    world.use([busy, "at last"] * 2, step, retry=RETRIES)
 
 
 def test_a_stream_is_the_bare_client_s(any_world: World) -> None:
