@@ -11,8 +11,8 @@ knows no formats either: there every fault meets one call of each vendor, and ev
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
@@ -508,6 +508,79 @@ def test_a_whole_answer(world_name: str, call: Call, fault: Fault) -> None:
 def test_a_stream(world_name: str, call: Call, fault: Fault) -> None:
     world = World(world_name, call.vendor)
     world.run(lambda: serve(world, call, fault, is_stream=True))
+
+
+def raw(call: Call) -> Call:
+    """The call, by the response as it came."""
+    return replace(
+        call, start=lambda client, text, **o: call.start(client.with_raw_response, text, **o).parse()
+    )
+
+
+def streamed(call: Call) -> Call:
+    """The call, by a response that is read piece by piece."""
+
+    def start(client: Any, text: str, **options: Any) -> Any:
+        def each() -> Iterator[Any]:
+            with call.start(client.with_streaming_response, text, **options) as response:
+                parsed = response.parse()
+                yield from parsed if "stream" in options else [parsed]
+
+        return each() if "stream" in options else next(each())
+
+    return replace(call, start=start)
+
+
+def helped(call: Call) -> Call:
+    """The call, by the SDK's helpers for streams and for parsed answers."""
+
+    def start(client: Any, text: str, **options: Any) -> Any:
+        resource = {CHAT: lambda: client.chat.completions, MESSAGES: lambda: client.messages}[call]()
+        asked: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": text}], **options}
+        if call is MESSAGES:
+            asked["max_tokens"] = 9
+
+        def each() -> Iterator[Any]:
+            with resource.stream(**asked) as stream:
+                yield from stream
+
+        return each() if asked.pop("stream", False) else resource.parse(**asked)
+
+    kind, name = ("content.delta", "delta") if call is CHAT else ("text", "text")
+    return replace(call, start=start, piece=lambda item: getattr(item, name) if item.type == kind else "")
+
+
+FORM_FAULTS = [
+    "no fault",
+    "429 seconds",
+    "500",
+    "529",
+    "reset once",
+    "timeout",
+    "oversized",
+    "bomb",
+    "no JSON",
+]
+FORM_STREAM_FAULTS = [
+    *FORM_FAULTS[:-1],
+    *("cut", "reset in the middle", "error in the middle", "malformed", "timeout in the middle"),
+]
+
+
+@pytest.mark.parametrize("form", [raw, streamed, helped], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("call", [CHAT, MESSAGES], ids=repr)
+def test_every_form_of_a_call(call: Call, form: Callable[[Call], Call]) -> None:
+    async def main() -> None:
+        rounds = [(name, WHOLE[name], False) for name in FORM_FAULTS]
+        rounds += [(name, STREAMED[name], True) for name in FORM_STREAM_FAULTS]
+        for name, fault, is_stream in rounds:
+            try:
+                await serve(World("sync", call.vendor), form(call), fault, is_stream=is_stream)
+            except BaseException as error:
+                error.add_note(f"under {name}, {'streamed' if is_stream else 'whole'}")
+                raise
+
+    World("sync").run(main)
 
 
 @pytest.mark.parametrize(("faults", "is_stream"), [(WHOLE, False), (STREAMED, True)], ids=["plain", "stream"])
