@@ -5,6 +5,7 @@ It needs nothing of what tests are run with, since it runs beside versions that 
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,9 +16,11 @@ import anyio
 import openai
 
 from tramapy import (
+    AsyncGovernedTransport,
     ConfigurationError,
     DlpInspectionError,
     DlpRule,
+    GovernedTransport,
     ModelResponse,
     OperationInterceptor,
     RetryPolicySettings,
@@ -209,6 +212,42 @@ async def _responses(case: Case) -> None:
     await case.run([f"It is {_SSN}."], step)
 
 
+async def _transport(case: Case) -> None:
+    """Ask below each HTTP library that is installed, as a library that is built on it would."""
+    for name in ("httpx", "httpx2"):
+        try:
+            library: Any = importlib.import_module(name)
+        except ImportError:
+            continue
+        settings: dict[str, Any] = {"vendor": case.vendor, "retry": _RETRIES, "dlp": _dlp()}
+        if case.is_async:
+            inner = library.AsyncHTTPTransport(verify=False)
+            client = library.AsyncClient(transport=AsyncGovernedTransport(inner, **settings))
+        else:
+            inner = library.HTTPTransport(verify=False)
+            client = library.Client(transport=GovernedTransport(inner, **settings))
+        answers: list[ScriptedAnswer] = [
+            HttpRejection(status=503),
+            f"It is {_SSN}.",
+            f"It is {_SSN} indeed.",
+            CutStream(),
+        ]
+        with ScriptedServer(answers) as server:
+            path = "/v1/chat/completions" if case.vendor == "openai" else "/v1/messages"
+            body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}
+            for options in ({}, {"stream": True}):
+                response = await _go(client.post(server.root_url + path, json={**body, **options}))
+                _require("[SSN]" in response.text and _SSN not in response.text, response.text)
+            pending = _post(client, server.root_url + path, {**body, "stream": True})
+            await _error(pending, TramapyError)
+            _require(len(server.requests) == 4, len(server.requests))
+        await _go(client.aclose() if case.is_async else client.close())
+
+
+async def _post(client: Any, url: str, body: object) -> Any:
+    return await _go(client.post(url, json=body))
+
+
 async def _refused_version(case: Case) -> None:
     """Take the place of all others where the SDK is too old."""
 
@@ -227,7 +266,10 @@ async def _error(pending: Awaitable[Any], kind: type[Exception]) -> Any:
     raise AssertionError(f"no {kind.__name__}, but {found!r}")
 
 
-_BOTH: Final[tuple[Check, ...]] = (_plain, _stream, _tool_call, _retried, _refusal, _own_error, _cut_stream)
+_BOTH: Final[tuple[Check, ...]] = (
+    *(_plain, _stream, _tool_call, _retried, _refusal, _own_error, _cut_stream),
+    _transport,
+)
 _CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "openai": (_refused_version,) if openai.__version__.startswith("1.") else (*_BOTH, _responses),
     "anthropic": (*_BOTH, _helper_stream),
