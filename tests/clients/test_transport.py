@@ -69,6 +69,36 @@ def test_requests_are_governed_below_any_client(world: World) -> None:
     run(world, [f"It is {SSN}."], step, interceptors=[Masking()], dlp=DLP)
 
 
+def test_the_inner_transport_is_entered_and_left(world: World) -> None:
+    told: list[str] = []
+
+    def tell(name: str) -> Any:
+        def do(*_arguments: object) -> Any:
+            told.append(name)
+            return go(None) if world.is_async else None
+
+        return do
+
+    base: Any = httpx2.AsyncBaseTransport if world.is_async else httpx2.BaseTransport
+    names = ("__aenter__", "__aexit__", "aclose") if world.is_async else ("__enter__", "__exit__", "close")
+    inner = type("Inner", (base,), {name: tell(name) for name in names})()
+
+    async def main() -> None:
+        client = governed(world, inner)
+        if world.is_async:
+            async with client:
+                assert told == [names[0]]
+        else:
+            with client:
+                assert told == [names[0]]
+        assert told == [*names[:2]]
+        transport = client._transport
+        await go(transport.aclose() if world.is_async else transport.close())
+        assert told == [*names]
+
+    world.run(main)
+
+
 def test_an_sdk_above_makes_its_own_of_everything(world: World) -> None:
     async def step(client: Any, server: ScriptedServer) -> None:
         kind: Any = openai.AsyncOpenAI if world.is_async else openai.OpenAI

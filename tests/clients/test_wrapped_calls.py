@@ -379,6 +379,17 @@ def test_a_failure_is_ours_and_the_vendor_s(any_world: World, answer: Any, code:
     any_world.use([answer], step, limit_bytes=50_000)
 
 
+@pytest.mark.parametrize("megabytes", [15, 17])
+def test_an_answer_may_have_sixteen_mebibytes_by_default(world: World, megabytes: int) -> None:
+    async def step(use: Use) -> None:
+        # the bomb is no JSON: one that is read is told apart from one that is too long
+        with pytest.raises(ProviderError) as caught:
+            await use.ask()
+        assert isinstance(caught.value, ResponseTooLargeError) is (megabytes > 16)
+
+    world.use([GzipBomb(byte_count=megabytes << 20)], step)
+
+
 @pytest.mark.parametrize(
     "answer",
     [PlainAnswer("x"), RawBody(body=b"no json"), RawBody(body={"error": None})],
