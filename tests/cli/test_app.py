@@ -201,3 +201,22 @@ def test_what_nobody_reads_goes_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_pat
         monkeypatch.setattr(sys, "stdout", file)
         leave_output()
         assert os.fstat(file.fileno()).st_rdev == os.stat(os.devnull).st_rdev
+
+
+def test_streams_that_the_caller_closed_end_in_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tramapy", "redact"])
+    monkeypatch.setattr(sys, "stdin", None)
+    with monkeypatch.context() as closed:
+        closed.setattr(sys, "stderr", None)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        sys.stdin.close()
+        sys.stderr.close()
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "The standard output is closed. Send it to a file, or to a pipe.\n"

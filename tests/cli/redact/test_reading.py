@@ -41,6 +41,14 @@ def test_a_character_that_is_cut_off_is_no_text(at_once: int) -> None:
         pieces(b"a\xe2\x82", at_once=at_once)
 
 
+@pytest.mark.parametrize("at_once", [1, PIECE_BYTES])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_text_without_the_mark_that_its_encoding_wants_is_refused(encoding: str, at_once: int) -> None:
+    with pytest.raises(InputError, match=rf"it is not in {encoding}: byte 0 cannot be read") as caught:
+        pieces("ann@example.com ".encode("utf-16-le"), encoding, at_once)
+    assert caught.value.__context__ is None
+
+
 def test_zero_bytes_are_no_text() -> None:
     with pytest.raises(InputError, match="it has zero bytes"):
         pieces("ann".encode("utf-16-le"))

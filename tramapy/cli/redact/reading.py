@@ -65,6 +65,8 @@ def read_pieces(read: Read, encoding: str) -> Iterator[str]:
             text = decoder.decode(data, is_end)
         except UnicodeDecodeError as error:
             position = done - waiting + error.start
+        except UnicodeError:  # no byte order mark where UTF-16 and UTF-32 want one
+            position = done - waiting
         else:
             done += len(data)
             _check_zeros(text)
