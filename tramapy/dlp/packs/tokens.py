@@ -344,9 +344,12 @@ RULES = (
         "JSON web tokens",
         "RFC 7519",
         ("eyJ",),
-        rf"{_FREE_OF_DASHES}eyJ[0-9A-Za-z_-]{{10,1000}}\.(?:eyJ[0-9A-Za-z_-]{{4,}}|[0-9A-Za-z_-]*\.[0-9A-Za-z_-]{{8,}})(?:\.[0-9A-Za-z_-]+)*",
+        # A part of so many characters is known for one without what follows: a stream does not hold more. Behind a head
+        # that is longer, as one with certificates is, what is signed and the signature go.
+        rf"{_FREE_OF_DASHES}(?:eyJ{_WORD}{{10,1000}}\.(?:eyJ{_WORD}{{4,}}|{_WORD}{{512,}}|{_WORD}*\.{_WORD}{{8,}})"
+        rf"|(?<={_WORD}\.)eyJ(?:{_WORD}{{512,}}|{_WORD}{{10,}}\.{_WORD}{{43,}}))(?:\.{_WORD}+)*",
         bodies=(("", r"[0-9A-Za-z_-]*(?:\.[0-9A-Za-z_-]+)*"),),
-        held=r"eyJ[0-9A-Za-z_\-]{10,}\.[0-9A-Za-z_.\-]*",
+        held=r"eyJ[0-9A-Za-z_\-]{10,}[0-9A-Za-z_.\-]*",
         check=None,
     ),
 )
