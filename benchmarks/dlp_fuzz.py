@@ -461,10 +461,11 @@ class Fuzzer:
     def _check_json(self, document: str) -> str | None:
         sanitized = self._plain.inspect(CONTEXT, document).sanitized_text
         try:
-            after = json.loads(sanitized)
+            after = json.loads(sanitized, object_pairs_hook=_Members)
         except ValueError:
             return "JSON is none any more"
-        return None if _is_alike(json.loads(document), after) else "JSON has another shape"
+        before = json.loads(document, object_pairs_hook=_Members)
+        return None if _is_alike(before, after) else "JSON has another shape"
 
 
 def _check_claims(text: str) -> str | None:
@@ -488,16 +489,18 @@ _BEHIND_WORDS = frozenset({"us_ssn", "us_itin", "phone", "mac", "command_passwor
 _GLUED = re.compile(r"\[REDACTED:\w+\](?:[^\s\"',;)}\]]|[,;)]\w)|[^\s\"'({\[]\[REDACTED:")
 
 
+class _Members(list[tuple[str, object]]):
+    """The members of an object: two names that are cut by the same rule become the same name."""
+
+
 def _is_alike(before: object, after: object) -> bool:
     """Tell whether a value has the shape of another: a value that was redacted is a string."""
-    if isinstance(before, dict):
-        return (
-            isinstance(after, dict)
-            and len(before) == len(after)
-            and all(map(_is_alike, before.values(), after.values()))
-        )
     if isinstance(before, list):
-        return isinstance(after, list) and len(before) == len(after) and all(map(_is_alike, before, after))
+        return (
+            type(after) is type(before) and len(before) == len(after) and all(map(_is_alike, before, after))
+        )
+    if isinstance(before, tuple):  # a name and its value
+        return isinstance(after, tuple) and all(map(_is_alike, before, after))
     if isinstance(before, str):
         return isinstance(after, str) and bool(after) == bool(before)
     return isinstance(after, str) or (type(before) is type(after) and before == after)

@@ -40,6 +40,17 @@ def test_a_value_that_reaches_over_a_string_leaves_json(document, backend):
     assert len(sanitized) == len(document)
 
 
+@pytest.mark.parametrize("mark", ["'", "`"])
+@pytest.mark.parametrize(
+    "name",
+    ["password: ", "--api-key ", "Kennwort: ", "requirepass ", "IDENTIFIED BY ", "mysql -p", "curl -u ann:"],
+)
+def test_an_apostrophe_or_backtick_of_another_string_ends_no_value(name, mark):
+    interceptor = RuleBasedDlpInterceptor.with_default_rules()
+    text = json.dumps({"a": name + mark, "b1": 12345, "c": f"it{mark}s x1!"})
+    assert interceptor.inspect(context_of(), text).sanitized_text == text
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -104,6 +115,9 @@ _KEY = (
         (f"Bearer\u200b ghp_{_LONG}\u200b end", "Bearer\u200b [REDACTED:github_token]\u200b end"),
         (f"token: glpat-{_LONG}...;x", "token: [REDACTED:gitlab_token]...;x"),
         (f"token: xoxb-{_LONG}..AIza;x", "token: [REDACTED:secret];x"),
+        (f"a eyJ{_LONG[:20]}.3ZJ{_LONG}.{_LONG[:86]} end", "a [REDACTED:jwt] end"),
+        (f"a eyJ{_LONG}.eyJ{_LONG[:20]}.{_LONG[:86]} end", f"a eyJ{_LONG}.[REDACTED:jwt] end"),
+        (f"a eyJ{_LONG}.eyJ{_LONG}.{_LONG[:86]} end", f"a eyJ{_LONG}.[REDACTED:jwt] end"),
     ],
     ids=[
         "key behind a webhook",
@@ -117,6 +131,9 @@ _KEY = (
         "token of two rules that end alike",
         "marks behind a token",
         "token of two names of which one goes on",
+        "web token with a long part that is no JSON",
+        "web token behind a long head",
+        "long web token behind a long head",
     ],
 )
 def test_a_stream_cuts_what_the_whole_text_is_cut_to(text, expected, step):

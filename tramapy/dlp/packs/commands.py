@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tramapy.dlp.checks import is_mixed, is_password
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, PackRule, either_case, is_in_marker
 from tramapy.dlp.packs.config_lines import HELD, HINT, config_passwords, holds_config
+from tramapy.dlp.packs.joints import is_over_strings
 from tramapy.dlp.packs.marks import holds_dashes
 from tramapy.dlp.packs.search_words import holds_word
 from tramapy.dlp.view import View
@@ -193,6 +194,8 @@ def _password(match: re.Match[str]) -> tuple[Cut, ...]:
     start, end = match.span(match.lastgroup or 0)
     value = match.string[start:end].rstrip(".,") if match.lastgroup == "u" else match.string[start:end]
     if not (is_password(value) or _HASHED.match(value)) or is_in_marker(match.string, start):
+        return ()
+    if is_over_strings(match.lastgroup, match.string, start, end):
         return ()
     return (Cut(start, start + len(value)),)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from tramapy.dlp.checks import is_password
 from tramapy.dlp.pack_rule import ANY_CASE, Cut, either_case
-from tramapy.dlp.packs.joints import is_apart
+from tramapy.dlp.packs.joints import is_apart, is_over_strings
 from tramapy.dlp.packs.search_words import words_here
 from tramapy.dlp.view import View
 
@@ -74,7 +74,7 @@ def _is_set(match: re.Match[str]) -> bool:
     """Tell a setting from a sentence about it."""
     kind = match.lastgroup or "u"
     value = match.group(kind)
-    if not is_password(value):
+    if not is_password(value) or is_over_strings(kind, match.string, *match.span(kind)):
         return False
     if kind != "u" or is_apart(value):
         return True

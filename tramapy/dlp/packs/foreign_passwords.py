@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tramapy.dlp.checks import is_password, is_secret
 from tramapy.dlp.pack_rule import Cut, PackRule, either_case
-from tramapy.dlp.packs.joints import is_apart
+from tramapy.dlp.packs.joints import is_apart, is_over_strings
 from tramapy.dlp.packs.run import Run, end_with_marks
 from tramapy.dlp.packs.search_words import words_here
 from tramapy.dlp.view import View
@@ -125,7 +125,7 @@ def _passwords(view: View) -> Iterator[Cut]:
         value = text[start : min(end, start + _HEAD_LENGTH)]
         # Behind a colon a word may begin a sentence, too.
         is_one = is_secret(value) if match.group("key") else is_password(value) and is_apart(value)
-        if is_one:
+        if is_one and not is_over_strings(kind, text, start, end):
             yield Cut(start, end_with_marks(text, end) if kind == "u" and end - start < _HEAD_LENGTH else end)
             done = end if kind == "u" else done
 

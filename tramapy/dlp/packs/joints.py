@@ -8,7 +8,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["ELEMENT", "HELD", "HELD_ELEMENT", "HELD_FIELD", "JOINT", "hint_of", "is_apart", "is_joined"]
+__all__ = [
+    "ELEMENT",
+    "HELD",
+    "HELD_ELEMENT",
+    "HELD_FIELD",
+    "JOINT",
+    "hint_of",
+    "is_apart",
+    "is_joined",
+    "is_over_strings",
+]
 
 _ATTRIBUTES = r"(?:[ \t\r\n]{1,4}[0-9A-Za-z_:.-]{1,30}=(?:\"[^\"<>\n]{0,80}\"|'[^'<>\n]{0,80}')){0,4}"
 # Each choice asks first for what it may begin with: to try one after another takes longest.
@@ -105,6 +115,7 @@ _SHORT = re.compile(r"pass\s", re.IGNORECASE)
 """Also a verb."""
 
 
+_BETWEEN_STRINGS = re.compile(r"\"[ \t]{0,4}[,:][ \t]{0,4}[\"\[{0-9]")
 _NO_WORD = r"[0-9!@#$%^*+?~\x80-\xff]"
 """In a value that is apart from words, for RE2; a `?` may be any digit, too."""
 
@@ -236,6 +247,18 @@ def _is_argument(text: str, value: str, behind: int, quoted: str | None) -> bool
     if value.startswith("-") or _CAPITALS.match(value):
         return False
     return quoted is not None or is_apart(value) or _OPTION_GOES_ON.match(text, behind) is not None
+
+
+def is_over_strings(kind: str | None, text: str, start: int, end: int) -> bool:
+    """Tell whether a value between two apostrophes or backticks begins in one string of JSON and ends in another.
+
+    Args:
+        kind: Its group: `s`, `b`, or another one.
+        text: The folded text.
+        start: Where it begins.
+        end: Where it ends.
+    """
+    return kind in ("s", "b") and _BETWEEN_STRINGS.search(text, start, end) is not None
 
 
 def is_apart(value: str) -> bool:

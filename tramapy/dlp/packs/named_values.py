@@ -16,6 +16,7 @@ from tramapy.dlp.packs.joints import (
     hint_of,
     is_apart,
     is_joined,
+    is_over_strings,
 )
 from tramapy.dlp.packs.many_places import MANY, before_mixed
 from tramapy.dlp.packs.run import Run, end_with_marks
@@ -142,8 +143,6 @@ _ENDS = ".,!?:"
 _LINE_ENDS = re.compile(r"[ \t]{0,8}(?:\r?\n|\Z)")
 _OPENED = re.compile(r"[^(\[]+[(\[][^()\[\]]+\Z")
 _CONTINUED = ("(", "[", "&")
-_IN_STRINGS = re.compile(r"\"[ \t]{0,4}[,:][ \t]{0,4}[\"\[{0-9]")
-"""Such as stands between two apostrophes of JSON."""
 _ENTITIES = ("&quot;", "&#34;", "&#39;", "&apos;", "&lt;", "&gt;", "&nbsp;")
 _MOST_MARKED = 2_048
 _OPENED_ON_AND_ON = re.compile(
@@ -229,7 +228,7 @@ class _NamedValues:
         value = text[start : min(end, start + _HEAD_LENGTH)]
         if quoted is None and end > run.end:  # no call
             value = value.translate(_WITHOUT_BRACKETS)
-        if quoted == "s" and '"' in value and _IN_STRINGS.search(value):
+        if quoted is not None and is_over_strings(quoted, text, start, end):
             return None
         if not value or not (is_password(value) if self._is_password else is_secret(value)):
             return None
