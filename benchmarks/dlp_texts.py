@@ -247,6 +247,8 @@ HOSTILE: Final[Mapping[str, str]] = MappingProxyType(
         "basic": "basic ",
         "basic and a value": "basic abcdefgh ",
         "passwords of passwords": "pwd=",
+        "a name in capitals and an apostrophe": "PASSWORD '",
+        "a name between a colon and a line's end": ":PASS\n",
         "passwords of names": "pwd_",
         "password is": "password is ",
         "secrets of secrets": "secret=",
