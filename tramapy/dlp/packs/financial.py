@@ -143,7 +143,10 @@ def _iban(text: str, place: int, wanted: int) -> Iterator[tuple[int, int]]:
         whole = None if spaced is None else _OF_LENGTH[wanted].match(text, place, spaced.end())
         if whole is not None:
             end = whole.end()
-            if not text[end : end + 1].isalnum() and is_iban(_without(whole.group(), _IBAN_BREAKS).upper()):
+            after = text[end : end + 1]  # a letter of a script without blanks ends it, too
+            if not (after.isascii() and after.isalnum()) and is_iban(
+                _without(whole.group(), _IBAN_BREAKS).upper()
+            ):
                 yield Cut(place, end)
             return
 

@@ -468,10 +468,10 @@ def _is_ipv6(text: str) -> bool:
 
 
 _MAC = re.compile(
-    r"(?<![0-9A-Za-z_:-])[0-9A-Fa-f]{2}(?::(?:[0-9A-Fa-f]{2}:){4}|-(?:[0-9A-Fa-f]{2}-){4})[0-9A-Fa-f]{2}(?![0-9A-Za-z_:-])"
+    r"(?<![0-9A-Za-z_:-])[0-9A-Fa-f]{2}(?::(?:[0-9A-Fa-f]{2}:){4}|-(?:[0-9A-Fa-f]{2}-){4})[0-9A-Fa-f]{2}(?![0-9A-Za-z_])(?![:-][0-9A-Za-z_:-])"
 )
 _DOTTED_MAC = re.compile(
-    r"(?<![0-9A-Za-z_:.-])[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_:-])(?!\.[0-9A-Za-z])"
+    r"(?<![0-9A-Za-z_:.-])[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_])(?![:-][0-9A-Za-z_:-])(?!\.[0-9A-Za-z])"
 )
 _MAC_CONTEXT = re.compile(r"\bmac\b|ethernet|hardware|interface|\barp\b|\bvlan\b", re.IGNORECASE)
 _DOTS = re.compile(r"\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_])")
