@@ -59,7 +59,7 @@ def parted(interceptor: StreamingDlpInterceptor, parts: Sequence[str], size: int
         ((f"key {TOKEN[:40]}", f"{TOKEN[40:]} x"), "key [anthropic_key] x"),
         (("4111 11", "11 11", "11 1111 ok"), "[credit_card] ok"),
         (("Password: ", "hunter2x9z"), "Password: [password]"),
-        (("x", LONG, "y"), "x[jwt]y"),
+        (("x", LONG, "y"), "x[jwt]"),
         (("x" * 4_000 + " " + KEY, "x" * 4_000), "x" * 4_000 + " [aws_access_key]" + "x" * 4_000),
         ((LONG[:3_500], f"{LONG[3_500:]} x"), "[jwt] x"),
         (("key \\u0041", "\\u004bIAIOSFODNN7EXAMPLE."), "key [aws_access_key]."),
