@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.dlp.contexts import BACKENDS, EMAIL, context_of, counts, inspect, split_at, streamed
+from tests.memory import peak_bytes
 from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, RulePack
 from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import ALL, financial, pii, secrets
@@ -301,6 +302,23 @@ def test_a_long_token_is_not_held() -> None:
     assert "".join(stream.feed("EXAMPLE0" * 100) for _ in range(100)) == ""
     assert stream.feed(" and then prose") + stream.finish() == " and then prose"
     assert [(found.rule_id, found.replacement_count) for found in stream.redactions] == [("anthropic_key", 1)]
+
+
+@pytest.mark.parametrize(
+    ("piece", "released"),
+    [("\u200b" * 1_000, "\u200b" * 1_000), (("eyJ" + "a" * 20 + ".") * 42, "[REDACTED:jwt].")],
+    ids=["invisible", "a token that ends before the piece does"],
+)
+def test_what_a_stream_keeps_is_bounded(piece: str, released: str) -> None:
+    dlp = RuleBasedDlpInterceptor.with_default_rules()
+
+    def kept() -> None:
+        stream = dlp.open_stream(context_of())
+        for _ in range(300):
+            stream.feed(piece)
+
+    assert streamed(dlp, [piece, piece, piece, piece]).sanitized_text in (released, released * 4)
+    assert peak_bytes(kept) < 300 * len(piece) / 2
 
 
 def test_an_action_that_needs_all_of_a_token_gets_it() -> None:

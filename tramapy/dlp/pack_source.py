@@ -145,6 +145,10 @@ class PackSource:
             self._follow(folded.text, len(self._text.folded) - len(folded.text))
         if not self._bodies:
             self._decide(is_end=is_end)
+            if not self._text.folded and not self._cut_left:
+                self.decided_end = (
+                    self._text.read_length
+                )  # there may be invisible characters, and nothing else
 
     def _follow(self, text: str, place: int) -> None:
         """Move the automaton over text that begins at a place, and note where segments end."""
@@ -181,7 +185,7 @@ class PackSource:
         end = length - _LONGEST_MATCH
         cuts = united_claims(claims)
         last = cuts[-1] if cuts else None
-        if last is not None and last.end == length and last.start < end:
+        if last is not None and last.end + _TAIL // 2 > length and last.start < end:
             self._bodies = self._bodies_of(last, claims, end)
         if last is not None and self._bodies:
             kept = length - _TAIL

@@ -412,8 +412,10 @@ _ADDRESS_COLON = re.compile(
     )
     + rf"(?=(?:{_HEX_DIGIT}{{1,4}}:){{0,6}}+:|(?:{_HEX_DIGIT}{{1,4}}:){{5}})"
 )
+_NAMED = "(?:" + "|".join(rf"(?<=[G-Zg-z_][A-Za-z]{{{length}}}:)" for length in range(4)) + ")"
+"""Behind the colon of a name: it ends with letters that are not all hexadecimal digits."""
 _PAIR_COLON = re.compile(
-    rf":(?<={_HEX_DIGIT}{{2}}:)(?<![0-9A-Za-z_:-]..:)(?={_HEX_DIGIT}{{2}}:{_HEX_DIGIT}{{2}}:)"
+    rf":(?:(?<={_HEX_DIGIT}{{2}}:)(?<![0-9A-Za-z_:-]..:)|{_NAMED})(?={_HEX_DIGIT}{{2}}:{_HEX_DIGIT}{{2}}:)"
 )
 _LONGEST_ADDRESS = 48
 _LONGEST_COLONS = 8
@@ -468,10 +470,10 @@ def _is_ipv6(text: str) -> bool:
 
 
 _MAC = re.compile(
-    r"(?<![0-9A-Za-z_:-])[0-9A-Fa-f]{2}(?::(?:[0-9A-Fa-f]{2}:){4}|-(?:[0-9A-Fa-f]{2}-){4})[0-9A-Fa-f]{2}(?![0-9A-Za-z_])(?![:-][0-9A-Za-z_:-])"
+    rf"(?:(?<![0-9A-Za-z_:-])|{_NAMED})[0-9A-Fa-f]{{2}}(?::(?:[0-9A-Fa-f]{{2}}:){{4}}|-(?:[0-9A-Fa-f]{{2}}-){{4}})[0-9A-Fa-f]{{2}}(?![0-9A-Za-z_])(?![:-][0-9A-Za-z_:-])"
 )
 _DOTTED_MAC = re.compile(
-    r"(?<![0-9A-Za-z_:.-])[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_])(?![:-][0-9A-Za-z_:-])(?!\.[0-9A-Za-z])"
+    rf"(?:(?<![0-9A-Za-z_:.-])|{_NAMED})[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}}(?![0-9A-Za-z_])(?![:-][0-9A-Za-z_:-])(?!\.[0-9A-Za-z])"
 )
 _MAC_CONTEXT = re.compile(r"\bmac\b|ethernet|hardware|interface|\barp\b|\bvlan\b", re.IGNORECASE)
 _DOTS = re.compile(r"\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_])")
@@ -507,7 +509,10 @@ def _holds_mac(view: View) -> bool:
 
 
 def _macs_in_pairs(view: View) -> list[tuple[int, int]]:
-    matches = [_MAC.match(view.text, max(place - 2, 0)) for place in view.once(_pairs)]
+    text = view.text
+    matches = [
+        _MAC.match(text, max(place - 2, 0)) or _MAC.match(text, place + 1) for place in view.once(_pairs)
+    ]
     return [match.span() for match in matches if match is not None and len(set(match.group())) > 2]
 
 
