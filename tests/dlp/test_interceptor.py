@@ -341,3 +341,9 @@ def test_a_text_outside_of_an_operation_takes_a_vault_for_placeholders() -> None
 def test_a_text_outside_of_an_operation_is_a_str_of_some_type(wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"text takes a str|content_type takes a DlpContentType"):
         RuleBasedDlpInterceptor.with_default_rules().redact(**wrong)
+
+
+@pytest.mark.parametrize("given", [{}, {"rules": []}], ids=["nothing", "rules"])
+def test_an_interceptor_without_a_configuration_is_told_what_to_write(given: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"configuration is missing; write .*with_default_rules\(\)"):
+        RuleBasedDlpInterceptor(**given)

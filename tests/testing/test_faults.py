@@ -204,3 +204,25 @@ def test_bomb_is_small_on_the_wire_and_grows(is_stream: bool) -> None:
 @every_format
 def test_plain_answers_of_all_formats_say_the_same(path: str) -> None:
     assert "one two" in json.dumps(body_of("one two", path))
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: RawBody(body="x"), r"RawBody\.body takes bytes or a mapping, not str; encode a text"),
+        (lambda: SlowAnswer(gate=1), r"SlowAnswer\.gate takes Gate, not int; write gate=Gate\(\)"),
+        (
+            lambda: MidStreamError(detail="x"),
+            r"MidStreamError\.detail takes ErrorDetail, not str; for example",
+        ),
+        (lambda: MalformedStream(data="x"), r"MalformedStream\.data takes bytes, not str; encode a text"),
+        (lambda: HttpRejection(503), r"HttpRejection takes nothing without a name; write .*status=\.\.\."),
+        (
+            lambda: HttpRejection(status=429, retry_after=2),
+            r"'retry_after' of HttpRejection; known are .*headers",
+        ),
+    ],
+)
+def test_a_fault_that_cannot_be_acted_out_is_refused(make: Callable[[], Any], complaint: str) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        make()

@@ -18,6 +18,7 @@ from tramapy.hooks.dlp import (
     PlaceholderVault,
     StreamingDlpInterceptor,
 )
+from tramapy.keywords import requires
 
 if TYPE_CHECKING:
     from tramapy.dlp.compiling import Engine
@@ -51,6 +52,10 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
 
     _rule_count = 0
 
+    @requires(
+        "configuration",
+        "write RuleBasedDlpInterceptor.with_default_rules(), or give a RuleBasedDlpConfiguration(rules=[...])",
+    )
     def __init__(self, configuration: RuleBasedDlpConfiguration, *, backend: Backend = "auto") -> None:
         if not isinstance(configuration, RuleBasedDlpConfiguration):
             raise TypeError(

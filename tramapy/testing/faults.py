@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from tramapy.keywords import explains_names
 from tramapy.messages import ModelResponse
 from tramapy.testing.exchange import (
     BeginBody,
@@ -22,6 +23,7 @@ from tramapy.testing.exchange import (
     json_bytes,
 )
 from tramapy.testing.gate import Gate
+from tramapy.values import instance
 
 __all__ = [
     "ConnectionReset",
@@ -59,6 +61,7 @@ class PlainAnswer:
         yield EndBody()
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RawBody:
     """Answer with a body of your own, whatever was asked for.
@@ -73,12 +76,19 @@ class RawBody:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=lambda: JSON)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.body, (bytes, Mapping)):
+            raise TypeError(
+                f"RawBody.body takes bytes or a mapping, not {type(self.body).__name__}; encode a text"
+            )
+
     def steps(self, exchange: Exchange) -> Iterator[Step]:
         """Yield what to do, in order."""
         del exchange  # the same body for every request
         yield from _whole(self.body, status=self.status, headers=self.headers)
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRejection:
     """Answer with an error status and a body as the API words it.
@@ -106,6 +116,7 @@ class HttpRejection:
         yield from _whole(body, status=self.status, headers={**JSON, **self.headers})
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionReset:
     """Reset the connection: before any answer, or in the middle of one.
@@ -125,6 +136,7 @@ class ConnectionReset:
         yield ResetConnection()
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowAnswer:
     """Stand at a gate until the test releases it: before the answer, or in the middle of it.
@@ -140,6 +152,9 @@ class SlowAnswer:
     answer: str | ModelResponse = field(default="at last", repr=False)
     after_events: int | None = None
 
+    def __post_init__(self) -> None:
+        instance("SlowAnswer.gate", self.gate, Gate, "write gate=Gate(), and gate.release() to let it go on")
+
     def steps(self, exchange: Exchange) -> Iterator[Step]:
         """Yield what to do, in order."""
         steps = PlainAnswer(self.answer).steps(exchange)
@@ -152,6 +167,7 @@ class SlowAnswer:
         yield from _rest(exchange, self.answer, self.after_events)
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutStream:
     """Stop a stream before its terminal events, so that it looks like an end that is none.
@@ -175,6 +191,7 @@ class CutStream:
         yield EndBody() if self.is_clean else CloseConnection()
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MidStreamError:
     """Send an error object in the middle of a stream whose status was 200.
@@ -189,6 +206,14 @@ class MidStreamError:
     answer: str | ModelResponse = field(default="half an answer", repr=False)
     after_events: int = 2
 
+    def __post_init__(self) -> None:
+        instance(
+            "MidStreamError.detail",
+            self.detail,
+            ErrorDetail,
+            "for example ErrorDetail(error_type='server_error')",
+        )
+
     def steps(self, exchange: Exchange) -> Iterator[Step]:
         """Yield what to do, in order."""
         yield BeginBody(headers=EVENT_STREAM)
@@ -198,6 +223,7 @@ class MidStreamError:
         yield EndBody()
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MalformedStream:
     """Send bytes that are no event of the format in the middle of a stream, then the rest of it.
@@ -212,6 +238,9 @@ class MalformedStream:
     answer: str | ModelResponse = field(default="half an answer", repr=False)
     after_events: int = 2
 
+    def __post_init__(self) -> None:
+        instance("MalformedStream.data", self.data, bytes, "encode a text")
+
     def steps(self, exchange: Exchange) -> Iterator[Step]:
         """Yield what to do, in order."""
         yield BeginBody(headers=EVENT_STREAM)
@@ -225,6 +254,7 @@ class MalformedStream:
         yield EndBody()
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OversizedBody:
     """Send a body of at least `byte_count` bytes: one long string, or in a stream many events.
@@ -252,6 +282,7 @@ class OversizedBody:
         yield EndBody()
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GzipBomb:
     """Send a small compressed body that grows to `byte_count` bytes, plain or as one event.
