@@ -42,7 +42,9 @@ def _json(data: bytes) -> object:
     else:
         is_json = True
     if not is_json:
-        raise invalid_answer("is no JSON")
+        raise invalid_answer(
+            "is no JSON; see that base_url is that of the API, and not of a page or a proxy before it"
+        )
     return parsed
 
 
