@@ -21,8 +21,8 @@ class Undecided:
     __slots__ = ("_ends", "_origin", "_starts", "folded", "read_length")
 
     def __init__(self) -> None:
-        self.folded = ""
-        self.read_length = 0
+        self.folded: str = ""
+        self.read_length: int = 0
         self._origin = 0
         self._starts: array[int] | None = None
         self._ends: array[int] | None = None
