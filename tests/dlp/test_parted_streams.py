@@ -24,6 +24,7 @@ from tramapy import (
     RuleBasedDlpInterceptor,
     StreamingDlpInterceptor,
 )
+from tramapy.dlp.packs import financial
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 CARD = "4111 1111 1111 1111"
@@ -114,6 +115,20 @@ def test_added_rules(
 def test_overlapping_matches_of_one_rule_become_one() -> None:
     result = parted(interceptor_of(rule_of(r"ab\b|bc", "rule", "[#]")), ["x ab", "cd"])
     assert (result.sanitized_text, counts(result)) == ("x [#]d", [("rule", 1)])
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("bcdd x", "[#]dd x"), ("bcdddd x", "[#] x")], ids=["whole alone", "both"]
+)
+def test_a_match_waits_for_what_a_part_may_still_add(text: str, expected: str, size: int) -> None:
+    interceptor = interceptor_of(rule_of(r"abc|bcd{4}", "rule", "[#]"))
+    assert parted(interceptor, ["a", text], size).sanitized_text == expected
+
+
+def test_packs_without_columns_find_what_ends_a_part() -> None:
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(packs=[financial])
+    assert parted(interceptor, [f"pay {CARD}", "1"]).sanitized_text == "pay [REDACTED:credit_card]1"
 
 
 def test_a_rule_of_a_cascade_sees_the_seam_behind_what_the_one_before_wrote() -> None:

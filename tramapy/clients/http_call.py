@@ -92,10 +92,8 @@ class HttpCall(NativeRequest):
     @property
     def head(self) -> Head | None:
         """The head of the last response; the redirects before it are shown if the client itself was redirected."""
-        if self.response is None:
-            return None
-        head = Head.of(self.response)
-        return head._replace(history=[]) if head.history and self.answered is self.request else head
+        head = None if self.response is None else Head.of(self.response)
+        return head._replace(history=[]) if head and head.history and self.answered is self.request else head
 
     @property
     def answered(self) -> HttpRequest:

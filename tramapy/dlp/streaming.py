@@ -156,16 +156,14 @@ class RuleStream:
             self.abort()
             raise empty_match_error(self._rule)
         start = self._held.start
-        if self._seams is not None:
-            return self._release_parts(self._seams, start)
+        if self._seams is not None and self._part is not None:
+            return self._release_parts(self._seams, self._part, start)
         return self._put(self._held.take(scanner.decided_end), scanner.take_spans(), start)
 
-    def _release_parts(self, seams: Seams, start: int) -> str:
-        end = self._scanner.decided_end
+    def _release_parts(self, seams: Seams, part: Scanner, start: int) -> str:
         self._take(self._scanner, 0)
-        if self._part is not None:
-            self._take(self._part, self._part_start)
-            end = min(end, self._part_start + self._part.decided_end)
+        self._take(part, self._part_start)
+        end = min(self._scanner.decided_end, self._part_start + part.decided_end)
         spans = _united(self._spans)
         for span in reversed(spans):
             if span.start < end < span.end:
