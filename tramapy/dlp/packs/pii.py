@@ -412,8 +412,12 @@ _ADDRESS_COLON = re.compile(
     )
     + rf"(?=(?:{_HEX_DIGIT}{{1,4}}:){{0,6}}+:|(?:{_HEX_DIGIT}{{1,4}}:){{5}})"
 )
-_NAMED = "(?:" + "|".join(rf"(?<=[G-Zg-z_][A-Za-z]{{{length}}}:)" for length in range(4)) + ")"
-"""Behind the colon of a name: it ends with letters that are not all hexadecimal digits."""
+_NAMED = (
+    "(?:"
+    + "".join(rf"(?<=[G-Zg-z_\x80-\U0010ffff][0-9A-Za-z]{{{length}}}:)|" for length in range(4))
+    + "(?<=[0-9A-Za-z]{5}:))"
+)
+"""Behind the colon of a name: what stands before it is no group of an address."""
 _PAIR_COLON = re.compile(
     rf":(?:(?<={_HEX_DIGIT}{{2}}:)(?<![0-9A-Za-z_:-]..:)|{_NAMED})(?={_HEX_DIGIT}{{2}}:{_HEX_DIGIT}{{2}}:)"
 )
