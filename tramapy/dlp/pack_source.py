@@ -146,9 +146,8 @@ class PackSource:
         if not self._bodies:
             self._decide(is_end=is_end)
             if not self._text.folded and not self._cut_left:
-                self.decided_end = (
-                    self._text.read_length
-                )  # there may be invisible characters, and nothing else
+                # there may be invisible characters, and nothing else
+                self.decided_end = self._text.read_length
 
     def _follow(self, text: str, place: int) -> None:
         """Move the automaton over text that begins at a place, and note where segments end."""
