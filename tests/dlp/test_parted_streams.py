@@ -63,6 +63,7 @@ def parted(interceptor: StreamingDlpInterceptor, parts: Sequence[str], size: int
         (("x", LONG, "y"), "x[jwt]"),
         (("x" * 4_000 + " " + KEY, "x" * 4_000), "x" * 4_000 + " [aws_access_key]" + "x" * 4_000),
         ((LONG[:3_500], f"{LONG[3_500:]} x"), "[jwt] x"),
+        ((f"{LONG} {KEY}", "what"), "[jwt] [aws_access_key]what"),
         (("key \\u0041", "\\u004bIAIOSFODNN7EXAMPLE."), "key [aws_access_key]."),
         (
             ("user,password\nann,hunter2x9z", "what\nbob,hunter3x9z"),
@@ -80,6 +81,7 @@ def parted(interceptor: StreamingDlpInterceptor, parts: Sequence[str], size: int
             "long glued",
             "long text",
             "long straddling",
+            "behind a long one",
             "escapes",
             "table",
             "cell",

@@ -119,18 +119,17 @@ class PackSource:
     def claims_at_end(self) -> list[Claim]:
         """Return what would be claimed if the text ended here; it goes on as if nobody had asked.
 
-        What is dropped as it comes is not among it.
+        The rest of what is dropped as it comes is not among it.
         """
-        if self._bodies:
-            return []
         claims: list[Claim] = []
         twin = copy.copy(self)
+        twin._is_named = True  # its name is for the text that goes on
         twin._pieces = copy.copy(self._pieces)
         twin._text = self._text.copy()
         twin._hot_segments = [*self._hot_segments]
         twin._claims = claims
         twin.finish()
-        return claims
+        return [claim for claim in claims if claim.rank != CONTINUES or claim.start > self.decided_end]
 
     def drop(self) -> None:
         """Forget the text."""
