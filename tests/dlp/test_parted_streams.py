@@ -64,6 +64,7 @@ def parted(interceptor: StreamingDlpInterceptor, parts: Sequence[str], size: int
         (("x" * 4_000 + " " + KEY, "x" * 4_000), "x" * 4_000 + " [aws_access_key]" + "x" * 4_000),
         ((LONG[:3_500], f"{LONG[3_500:]} x"), "[jwt] x"),
         ((f"{LONG} {KEY}", "what"), "[jwt] [aws_access_key]what"),
+        ((LONG, LONG), "[jwt]"),
         (("key \\u0041", "\\u004bIAIOSFODNN7EXAMPLE."), "key [aws_access_key]."),
         (
             ("user,password\nann,hunter2x9z", "what\nbob,hunter3x9z"),
@@ -82,6 +83,7 @@ def parted(interceptor: StreamingDlpInterceptor, parts: Sequence[str], size: int
             "long text",
             "long straddling",
             "behind a long one",
+            "two long ones",
             "escapes",
             "table",
             "cell",

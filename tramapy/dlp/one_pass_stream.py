@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.seams import Seams
-from tramapy.dlp.splicing import Splicer
+from tramapy.dlp.splicing import CONTINUES, Splicer
 from tramapy.dlp.text_source import TextSource
 from tramapy.dlp.view import CONTEXT_LENGTH
 from tramapy.hooks.dlp import DlpContext, DlpRedaction
@@ -106,7 +106,16 @@ class OnePassStream:
         if claims:
             text = self._left + self._held
             start = self._held_start - len(self._left)
-            self._claims += self._one_pass.kept(claims, self._applying, text, start)
+            for claim in self._one_pass.kept(claims, self._applying, text, start):
+                self._wait(claim)
+
+    def _wait(self, claim: Claim) -> None:
+        last = self._claims[-1] if self._claims else None
+        if last is not None and last.rank == claim.rank == CONTINUES and last.end == claim.start:
+            # while a part is not decided there may be as many of these as the whole has characters
+            self._claims[-1] = last._replace(minus_end=claim.minus_end)
+        else:
+            self._claims.append(claim)
 
     def _release(self, end: int) -> str:
         if self._whole.claims:
