@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise, takewhile
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -68,6 +71,44 @@ class _Span(NamedTuple):
     from_end: int
 
 
+class _Index:
+    """Where some short texts are in the inspected text, read once for each of their few lengths.
+
+    Where many seams in a row are gone, what is searched for the next ones grows, and reading it for each would take
+    quadratic time.
+
+    Args:
+        text: The inspected text.
+        start: From there.
+        wanted: What is asked for.
+    """
+
+    def __init__(self, text: str, start: int, wanted: Iterable[str]) -> None:
+        self._text = text
+        self._start = start
+        self._wanted: dict[int, list[str]] = defaultdict(list)
+        for found in wanted:
+            self._wanted[len(found)].append(found)
+        self._places: dict[int, dict[str, array[int]]] = {}
+
+    def places(self, wanted: str, span: _Span) -> list[int]:
+        """Return the first few places of what is wanted in a span."""
+        length = len(wanted)
+        if length not in self._places:
+            self._places[length] = self._read(length)
+        places = self._places[length][wanted]
+        first = bisect_left(places, span.start)
+        return [place for place in places[first : first + _PLACES] if place + length <= span.end]
+
+    def _read(self, length: int) -> dict[str, array[int]]:
+        found = {wanted: array("q") for wanted in self._wanted[length]}
+        for place in range(self._start, len(self._text) - length + 1):
+            places = found.get(self._text[place : place + length])
+            if places is not None:
+                places.append(place)
+        return found
+
+
 _SURENESS: Final = itemgetter(0)
 
 
@@ -78,6 +119,7 @@ class _Inspected:
         self._text = "".join(parts)
         # the last is the end of the text, and no seam
         self._ends = list(accumulate(map(len, parts)))
+        self._index: _Index | None = None
 
     def seams(self) -> list[int]:
         """Return the places of the seams that are left, in order."""
@@ -95,6 +137,7 @@ class _Inspected:
                 seams = self._between(range(number, ahead), _Span(start, start + most, from_end))
                 if not seams:
                     number = ahead
+                    self._index = self._index or self._indexed(number, start)
                     continue
                 found.extend(seam.place for seam in seams)
                 ahead = seams[-1].number + 1
@@ -116,20 +159,35 @@ class _Inspected:
         ]
 
     def _places_of(self, number: int, span: _Span) -> list[_Seam]:
-        left, right = self._parts[number], self._parts[number + 1]
-        for count in _AROUND:
-            before, after = left[-count:], right[:count]
+        for before, after in self._surroundings(number):
             seams: list[_Seam] = []
-            place = self._changed.find(before + after, span.start, span.end)
-            while place >= 0 and len(seams) < _PLACES:
+            for place in self._places(before + after, span):
                 seam = place + len(before)
                 shift = (seam - span.start) - (self._ends[number] - span.from_end)
                 sureness = _WEIGHT * self._sameness(self._ends[number], seam) - abs(shift)
                 seams.append(_Seam(sureness, number, seam))
-                place = self._changed.find(before + after, place + 1, span.end)
             if seams:
                 return seams
         return []
+
+    def _surroundings(self, number: int) -> Iterator[tuple[str, str]]:
+        left, right = self._parts[number], self._parts[number + 1]
+        return ((left[-count:], right[:count]) for count in _AROUND)
+
+    def _places(self, wanted: str, span: _Span) -> list[int]:
+        if self._index is not None:
+            return self._index.places(wanted, span)
+        places: list[int] = []
+        place = self._changed.find(wanted, span.start, span.end)
+        while place >= 0 and len(places) < _PLACES:
+            places.append(place)
+            place = self._changed.find(wanted, place + 1, span.end)
+        return places
+
+    def _indexed(self, number: int, start: int) -> _Index:
+        seams = range(number, len(self._parts) - 1)
+        wanted = {before + after for seam in seams for before, after in self._surroundings(seam)}
+        return _Index(self._changed, start, wanted)
 
     def _sameness(self, at: int, place: int) -> int:
         before = zip(
