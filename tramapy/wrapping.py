@@ -6,8 +6,9 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Never, TypeVar, Unpack, cast
 
+from tramapy.bounded import DEFAULT_LIMIT_BYTES
 from tramapy.clients.assembly import Assembly, WrapSettings
 from tramapy.clients.exchange_async import AsyncExchange, AsyncSourceSender
 from tramapy.clients.exchange_sync import Exchange, SourceSender
@@ -20,6 +21,7 @@ from tramapy.clients.vendors import surfaces_of
 from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.routing import BoundProvider
 from tramapy.errors import ConfigurationError
+from tramapy.hooks.dlp import ToolResultFilteringSettings
 from tramapy.hooks.provider import Route
 from tramapy.remedies import refuse_unnamed
 
@@ -33,8 +35,19 @@ C = TypeVar("C", bound="OpenAI | AsyncOpenAI | Anthropic | AsyncAnthropic")
 
 _WRAPPED = "tramapy_wrapped"
 
-# what a fallback must not lose: it runs in the pipeline of the client whose fallback it is
-_GUARDS = ("request_dlp", "dlp", "dlp_redaction_audit", "interceptors", "tramapy")
+# what a fallback must not lose, and what is as good as none: it runs in the pipeline of the client whose fallback it is
+_GUARDS: Final[Mapping[str, object]] = {
+    "request_dlp": None,
+    "dlp": None,
+    "dlp_redaction_audit": None,
+    "interceptors": (),
+    "tramapy": None,
+    "strict": False,
+    "stream_dlp": "auto",
+    "tool_result_filtering": ToolResultFilteringSettings(),
+    "limit_bytes": DEFAULT_LIMIT_BYTES,
+    "token_budget": None,
+}
 
 
 def wrap(client: C, *unnamed: Never, **settings: Unpack[WrapSettings]) -> C:
@@ -162,9 +175,9 @@ def _check_alike(sdk: SdkClient, other: SdkClient, where: str) -> None:
 
 def _check_guards(where: str, own: Assembly, outer: Assembly) -> None:
     """Refuse a wrapped client with guards of its own, which would not be asked: its text would go out without them."""
-    for name in _GUARDS:
-        guard = own.given.get(name)
-        if guard and guard != outer.given.get(name):
+    for name, default in _GUARDS.items():
+        guard = own.given.get(name, default)
+        if guard not in (default, outer.given.get(name, default)):
             raise ConfigurationError(
                 f"{where} is a wrapped client with its own {name}, which would not be used here; give the client "
                 f"that it was made of, and {name}=... to the wrap that has the fallbacks"

@@ -19,6 +19,8 @@ from tramapy import (
     OperationInterceptor,
     RetryPolicySettings,
     RuleBasedDlpInterceptor,
+    TokenBudgetSettings,
+    ToolResultFilteringSettings,
     Tramapy,
     WrapSettings,
     call_options,
@@ -160,21 +162,33 @@ def test_a_fallback_may_be_a_wrapped_client_or_the_same_one_twice(world: World) 
     world.use([*[HttpRejection(status=500)] * 2, "third time"], step, retry=NO_RETRY)
 
 
-@pytest.mark.parametrize("name", ["dlp", "request_dlp", "interceptors", "tramapy"])
+GUARDS: dict[str, Any] = {
+    "dlp": RuleBasedDlpInterceptor.with_default_rules(),
+    "request_dlp": RuleBasedDlpInterceptor.with_default_rules(),
+    "interceptors": [OperationInterceptor()],
+    "tramapy": Tramapy({"p": ScriptedProvider()}),
+    "strict": True,
+    "stream_dlp": "buffer",
+    "tool_result_filtering": ToolResultFilteringSettings(default_max_aggregate_text_length=5),
+    "limit_bytes": 1_000,
+    "token_budget": TokenBudgetSettings(hard_max_tokens_per_attempt=5),
+}
+
+
+@pytest.mark.parametrize("name", GUARDS)
 def test_a_fallback_whose_own_guard_would_be_lost_is_refused(name: str) -> None:
-    guards: dict[str, Any] = {
-        "dlp": RuleBasedDlpInterceptor.with_default_rules(),
-        "request_dlp": RuleBasedDlpInterceptor.with_default_rules(),
-        "interceptors": [OperationInterceptor()],
-        "tramapy": Tramapy({"p": ScriptedProvider()}),
-    }
-    own = {name: guards[name]}
+    own = {name: GUARDS[name]}
     fallbacks = {"m": [Fallback(wrap(offline(), **own))]}
     with pytest.raises(
         ConfigurationError, match=rf"^fallbacks\['m'\]\[0\] is a wrapped client with its own {name}, which "
     ):
         wrap(offline(), fallbacks=fallbacks)
     wrap(offline(), fallbacks=fallbacks, **own)  # nothing is lost
+
+
+def test_a_fallback_with_guards_that_are_the_usual_ones_is_taken() -> None:
+    usual: dict[str, Any] = {"dlp": None, "interceptors": [], "strict": False, "stream_dlp": "auto"}
+    wrap(offline(), fallbacks={"m": [Fallback(wrap(offline(), **usual))]})
 
 
 def test_fallback_ids_are_told_apart() -> None:
