@@ -49,31 +49,37 @@ def _event(kind: str, **value: object) -> bytes:
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **value})}\n\n".encode()
 
 
-def _events(blocks: Sequence[str], size: int) -> Iterator[bytes]:
+def _events(blocks: Sequence[str], size: int, again: str) -> Iterator[bytes]:
     message = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": []}
     usage = {"input_tokens": 1, "output_tokens": 1}
     yield _event("message_start", message={**message, "stop_reason": None, "usage": usage})
     for index, text in enumerate(blocks):
         yield _event("content_block_start", index=index, content_block={"type": "text", "text": ""})
+        if again == "late" and index:
+            yield _event("content_block_stop", index=index - 1)
         for start in range(0, len(text), size):
             delta = {"type": "text_delta", "text": text[start : start + size]}
             yield _event("content_block_delta", index=index, delta=delta)
         yield _event("content_block_stop", index=index)
+        if again == "at once":
+            yield _event("content_block_stop", index=index)
+            yield _event("content_block_stop", index=index)
     yield _event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5})
     yield _event("message_stop")
 
 
 class _Body(httpx2.SyncByteStream):
-    def __init__(self, blocks: Sequence[str], size: int) -> None:
-        self._events = _events(blocks, size)
+    def __init__(self, blocks: Sequence[str], size: int, again: str) -> None:
+        self._events = _events(blocks, size, again)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._events
 
 
-def _client(blocks: Sequence[str], size: int, **settings: Any) -> anthropic.Anthropic:
+def _client(blocks: Sequence[str], size: int, *, again: str = "", **settings: Any) -> anthropic.Anthropic:
     def answer(_: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, stream=_Body(blocks, size), headers={"content-type": "text/event-stream"})
+        body = _Body(blocks, size, again)
+        return httpx2.Response(200, stream=body, headers={"content-type": "text/event-stream"})
 
     http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
     return wrap(anthropic.Anthropic(api_key="none", http_client=http_client), **settings)
@@ -114,6 +120,15 @@ def test_what_ends_a_block_is_found(
     blocks: tuple[str, ...], expected: str, size: int, settings: dict[str, Any]
 ) -> None:
     assert "".join(_said(_client(blocks, size, **settings))) == expected
+
+
+@CASES
+@pytest.mark.parametrize("again", ["at once", "late"])
+@WAYS
+def test_the_end_of_a_block_may_be_said_again(
+    blocks: tuple[str, ...], expected: str, again: str, settings: dict[str, Any]
+) -> None:
+    assert "".join(_said(_client(blocks, 3, again=again, **settings))) == expected
 
 
 @CASES

@@ -43,7 +43,7 @@ class OpenBlock:
         start: The event that opened it.
     """
 
-    __slots__ = ("kind", "lane", "lanes", "start", "tails", "thoughts")
+    __slots__ = ("is_stopped", "kind", "lane", "lanes", "start", "tails", "thoughts")
 
     def __init__(self, kind: object, lane: Lane | None, start: MessageEvent) -> None:
         self.kind: object = kind
@@ -53,6 +53,7 @@ class OpenBlock:
         # each text as it came, and where it stands
         self.thoughts: list[tuple[str, dict[str, object]]] = []
         self.tails: list[str] = []
+        self.is_stopped = False
 
     @property
     def content(self) -> dict[str, object]:

@@ -65,8 +65,8 @@ class MessagesStream(StreamDecoder):
         self._limit_bytes = limit_bytes
         self._read_bytes = 0
         self._message = StreamedMessage()
-        # the end of a block of text, and the lane that ends with it unless another such block follows
-        self._waiting: tuple[TextStop, Lane] | None = None
+        # the end of a block of text, what came twice, and the lane that ends with it unless another such block follows
+        self._waiting: tuple[TextStop, list[MessageEvent], Lane] | None = None
 
     def feed(self, event: SseEvent) -> Sequence[NativeEvent]:
         """Take an event."""
@@ -182,7 +182,7 @@ class MessagesStream(StreamDecoder):
         """Return the lane of a block of text: that of the block before, where it is text too."""
         message = self._message
         if self._waiting is not None:
-            lane = self._waiting[1]
+            lane = self._waiting[-1]
             message.deltas[lane].index = index
             return lane
         lane = self._lane("text_delta", "text", index)
@@ -269,23 +269,35 @@ class MessagesStream(StreamDecoder):
     def _stop(self, event: SseEvent, value: dict[str, object]) -> Sequence[NativeEvent]:
         index = _index(value)
         block = self._message.blocks.get(index)
+        if block is not None and block.is_stopped:
+            return self._stop_again(event, value, index)
         before = self._no_longer_waiting(value, "content_block_stop")
+        if block is not None:
+            block.is_stopped = True
         if block is not None and block.kind == "text":
             stop = TextStop(event, value, self._message, index)
             self._with_rest(stop, "content_block_stop")
             stop.ends.extend(block.lanes[1:])
-            self._waiting = (stop, block.lanes[0])
+            self._waiting = (stop, [], block.lanes[0])
             return before
         stopped = self._with_rest(MessageEvent(event, value, self._message, index), "content_block_stop")
         if block is not None:
             stopped.ends.extend(block.lanes)
         return (*before, stopped)
 
+    def _stop_again(self, event: SseEvent, value: dict[str, object], index: int) -> Sequence[NativeEvent]:
+        """Take the end of a block that ended before, and whose lane may have gone on in the next block."""
+        stopped = self._with_rest(MessageEvent(event, value, self._message, index), "content_block_stop")
+        if self._waiting is None:
+            return (stopped,)
+        self._waiting[1].append(stopped)
+        return ()
+
     def _no_longer_waiting(self, value: Mapping[str, object], kind: str) -> tuple[MessageEvent, ...]:
         """Return the end of a block of text that waited, now that it is known what follows."""
         if self._waiting is None:
             return ()
-        (stopped, lane), self._waiting = self._waiting, None
+        (stopped, again, lane), self._waiting = self._waiting, None
         goes_on = (
             kind == "content_block_start" and mapping_of(value.get("content_block")).get("type") == "text"
         )
@@ -293,7 +305,7 @@ class MessagesStream(StreamDecoder):
             stopped.pauses = lane
         else:
             stopped.ends.append(lane)
-        return (stopped,)
+        return (stopped, *again)
 
     def _with_rest(self, event: MessageEvent, kind: str) -> MessageEvent:
         plan = EVENTS.get(kind)
