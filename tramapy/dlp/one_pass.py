@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from operator import itemgetter
 from typing import TypeVar
 
@@ -22,8 +23,9 @@ from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.packs import password_columns
 from tramapy.dlp.replacement import empty_match_error
 from tramapy.dlp.rules import DlpRule
+from tramapy.dlp.seams import Seams
 from tramapy.dlp.splicing import CONTINUES, Splicer
-from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, unchanged
+from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, InspectedParts, unchanged
 
 __all__ = ["OnePass"]
 
@@ -90,23 +92,12 @@ class OnePass:
 
     def inspect(self, context: DlpContext, text: str) -> DlpResult:
         """Return a whole text, redacted."""
-        folded = None if is_plain(text) else fold(text)
-        claims = self.detector.claims(text if folded is None else folded.text)
+        claims = self._packed_claims(text)
         if not claims and not self.matchers:
             return unchanged(text)
-        if folded is not None and not folded.is_aligned:
-            claims = [_original(claim, folded) for claim in claims]
-        if self.column_rank in map(_RANK, claims):
-            columns = Columns()
-            claims = [claim for claim in claims if claim[3] != self.column_rank]
-            claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
-            if not claims and not self.matchers:
-                return unchanged(text)
         if self.matchers or self._is_limited or not self._keeps_all:
             applying = self.applying(context)
-            for rank, matcher in enumerate(self.matchers, len(self.packed)):
-                if rank in applying:
-                    claims += self.claims_of(rank, matcher, text)
+            claims += self._added_claims(text, applying)
             claims = self.kept(claims, applying, text, 0)
             if not claims:
                 return unchanged(text)
@@ -119,6 +110,48 @@ class OnePass:
         splicer = Splicer(self.rules, self.operators, context.vault)
         sanitized = splicer.splice(text, cuts)
         return DlpResult(sanitized, splicer.redactions)
+
+    def inspect_parts(self, context: DlpContext, parts: Sequence[str]) -> InspectedParts:
+        """Return the parts of a text, redacted by what all of them hold together and each holds by itself."""
+        text = "".join(parts)
+        applying = self.applying(context)
+        claims = {*self._packed_claims(text), *self._added_claims(text, applying)}
+        start = 0
+        seams = Seams()
+        for part in parts:
+            for first, minus_last, is_guess, rank in (
+                *self._packed_claims(part),
+                *self._added_claims(part, applying),
+            ):
+                claims.add((first + start, minus_last - start, is_guess, rank))
+            start += len(part)
+            seams.add(start)
+        cuts = united(self.kept(sorted(claims), applying, text, 0))
+        if not cuts:
+            return InspectedParts(parts, ())
+        splicer = Splicer(self.rules, self.operators, context.vault)
+        sanitized = seams.put(text, [*map(Claim._make, cuts)], 0, splicer.splice)
+        texts = [sanitized[first:last] for first, last in pairwise((0, *seams.take()))]
+        return InspectedParts(texts, splicer.redactions)
+
+    def _packed_claims(self, text: str) -> list[Found]:
+        folded = None if is_plain(text) else fold(text)
+        claims = self.detector.claims(text if folded is None else folded.text)
+        if claims and folded is not None and not folded.is_aligned:
+            claims = [_original(claim, folded) for claim in claims]
+        if claims and self.column_rank in map(_RANK, claims):
+            columns = Columns()
+            claims = [claim for claim in claims if claim[3] != self.column_rank]
+            claims += self.claims_of_columns([*columns.feed(text), *columns.finish()])
+        return claims
+
+    def _added_claims(self, text: str, applying: Collection[int]) -> list[Found]:
+        return [
+            claim
+            for rank, matcher in enumerate(self.matchers, len(self.packed))
+            if rank in applying
+            for claim in self.claims_of(rank, matcher, text)
+        ]
 
     def claims_of_columns(self, spans: Iterable[tuple[int, int]]) -> list[Claim]:
         """Return the claims for what stands in columns of passwords."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from tramapy.engine.drafts import dlp_context
 from tramapy.engine.inspection import fail_inspection, inspect_text, scan_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_response
-from tramapy.engine.text_runs import inspect_run, inspect_text_runs, text_runs
+from tramapy.engine.run_inspection import inspect_run
+from tramapy.engine.text_runs import inspect_text_runs, text_runs
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import ContentPart, ModelResponse, TokenUsage, ToolCall
 
@@ -65,7 +65,7 @@ async def inspect_response(
     if content and content != inspected.content:
         context = dlp_context(attempt, _MODEL_OUTPUT, _RESPONSE_CONTENT, None)
         if content_texts:
-            content = await inspect_run(content_texts, partial(inspect_text, attempt, dlp, context))
+            content = await inspect_run(attempt, dlp, context, content_texts)
         else:
             content = await inspect_text(attempt, dlp, context, content)
     if is_text:
@@ -144,10 +144,12 @@ async def _parts(
         return parts
     seen_runs = () if seen is None else text_runs(seen)
 
-    async def change(text: str) -> str:
+    async def change(texts: Sequence[str]) -> str:
+        text = "".join(texts)
         if text in seen_runs:
             return text
-        return await _inspect(attempt, dlp, DlpContentLocation.MODEL_RESPONSE_CONTENT, text)
+        context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, DlpContentLocation.MODEL_RESPONSE_CONTENT)
+        return await inspect_run(attempt, dlp, context, texts)
 
     return await inspect_text_runs(parts, change)
 

@@ -10,11 +10,19 @@ from tramapy.engine.inspection import inspect_text
 from tramapy.engine.native import NativeAnswer, NativeText
 from tramapy.engine.operation import Attempt
 from tramapy.engine.restoring import restore_response, restore_text
+from tramapy.engine.run_inspection import inspect_run
 from tramapy.errors import DlpInspectionError
-from tramapy.hooks.dlp import DlpContentType
+from tramapy.hooks.dlp import DlpContentType, DlpContext
 from tramapy.messages import ModelResponse
 
-__all__ = ["inspect_native", "inspect_native_text", "refuse_names", "report_unscanned", "restore_native"]
+__all__ = [
+    "inspect_native",
+    "inspect_native_run",
+    "inspect_native_text",
+    "refuse_names",
+    "report_unscanned",
+    "restore_native",
+]
 
 
 async def inspect_native(
@@ -43,8 +51,19 @@ async def inspect_native_text(attempt: Attempt, text: NativeText) -> str:
     dlp = attempt.pipeline.dlp
     if dlp is None or not text.text:
         return text.text
-    context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, text.location, text.tool_name)
-    return await inspect_text(attempt, dlp, context, text.text)
+    return await inspect_text(attempt, dlp, _context(attempt, text), text.text)
+
+
+async def inspect_native_run(attempt: Attempt, place: NativeText, texts: Sequence[str]) -> str:
+    """Inspect texts that no response shows, and that stand at the same place, as one and each by itself."""
+    dlp = attempt.pipeline.dlp
+    if dlp is None or not any(texts):
+        return "".join(texts)
+    return await inspect_run(attempt, dlp, _context(attempt, place), texts)
+
+
+def _context(attempt: Attempt, text: NativeText) -> DlpContext:
+    return attempt.dlp_context(DlpContentType.MODEL_OUTPUT, text.location, text.tool_name)
 
 
 async def refuse_names(attempt: Attempt, names: Sequence[str]) -> None:

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 from tramapy.engine.answer import inspect_response
 from tramapy.engine.attempt import conclude_all
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent, NativePiece, NativeText
-from tramapy.engine.native_answer import inspect_native_text, refuse_names, report_unscanned
+from tramapy.engine.native_answer import (
+    inspect_native_run,
+    inspect_native_text,
+    refuse_names,
+    report_unscanned,
+)
 from tramapy.engine.operation import Attempt
 from tramapy.engine.restoring import restore_response, restore_text
 from tramapy.engine.split_texts import SplitTexts
 from tramapy.engine.stream_attempt import StreamAttempt, Way
 from tramapy.engine.stream_dlp import InspectedText
-from tramapy.engine.text_runs import inspect_run
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import ModelResponse
@@ -333,11 +337,7 @@ class NativeStreamAttempt(StreamAttempt):
 
     async def _settle(self, text: _LaneText) -> None:
         place = text.place
-
-        async def inspect(part: str) -> str:
-            return await inspect_native_text(self._attempt, NativeText(part, place.location, place.tool_name))
-
-        sanitized = await inspect_run(text.parts, inspect)
+        sanitized = await inspect_native_run(self._attempt, place, text.parts)
         text.settle(sanitized, restore_text(self._attempt, sanitized, place.location, place.tool_name))
 
     def _lane_of(self, lane: Lane, piece: NativePiece) -> _LaneText:

@@ -8,9 +8,10 @@ from tramapy.engine.inspection import inspect_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.pipeline import Pipeline
 from tramapy.engine.plain_values import plain_message
+from tramapy.engine.run_inspection import inspect_run
 from tramapy.engine.text_runs import inspect_text_runs
 from tramapy.engine.tool_results import inspect_tool_messages
-from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
+from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpContext, DlpInterceptor
 from tramapy.messages import Message, MessageRole, ToolCall
 
 __all__ = ["inspect_messages", "inspect_outgoing", "must_inspect"]
@@ -56,7 +57,8 @@ async def _inspect_message(attempt: Attempt, dlp: DlpInterceptor, message: Messa
     message = plain_message(message)
     content, parts = message.content, message.content_parts
     if parts is not None:
-        parts = await inspect_text_runs(parts, lambda text: _inspect_text(attempt, dlp, text))
+        context = _message_context(attempt)
+        parts = await inspect_text_runs(parts, lambda texts: inspect_run(attempt, dlp, context, texts))
     elif content:
         content = await _inspect_text(attempt, dlp, content)
     calls = tuple([await _inspect_arguments(attempt, dlp, call) for call in message.tool_calls])
@@ -65,8 +67,11 @@ async def _inspect_message(attempt: Attempt, dlp: DlpInterceptor, message: Messa
 
 
 async def _inspect_text(attempt: Attempt, dlp: DlpInterceptor, text: str) -> str:
-    location = DlpContentLocation.REQUEST_MESSAGE_CONTENT
-    return await inspect_text(attempt, dlp, attempt.dlp_context(DlpContentType.MODEL_INPUT, location), text)
+    return await inspect_text(attempt, dlp, _message_context(attempt), text)
+
+
+def _message_context(attempt: Attempt) -> DlpContext:
+    return attempt.dlp_context(DlpContentType.MODEL_INPUT, DlpContentLocation.REQUEST_MESSAGE_CONTENT)
 
 
 async def _inspect_arguments(attempt: Attempt, dlp: DlpInterceptor, call: ToolCall) -> ToolCall:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import groupby
 
-from tramapy.engine.seams import split_at_seams
 from tramapy.messages import ContentPart, TextPart
 
-__all__ = ["inspect_run", "inspect_text_runs", "map_text_runs", "text_runs"]
+__all__ = ["inspect_text_runs", "map_text_runs", "text_runs"]
 
 
 def text_runs(parts: Sequence[ContentPart]) -> list[str]:
@@ -28,33 +27,18 @@ async def map_text_runs(
     An unchanged run keeps its parts, a changed one becomes a single part, an emptied one goes. Everything else
     stays where it is. The very same tuple comes back where nothing changed.
     """
-    return await _mapped(parts, change, is_inspection=False)
+    return await _mapped(parts, lambda texts: change("".join(texts)))
 
 
 async def inspect_text_runs(
-    parts: Sequence[ContentPart], inspect: Callable[[str], Awaitable[str]]
+    parts: Sequence[ContentPart], inspect: Callable[[Sequence[str]], Awaitable[str]]
 ) -> tuple[ContentPart, ...]:
-    """Do what `map_text_runs` does, and inspect each part by itself, too.
-
-    What ends a part is whole, and is hidden where the next one goes on with a letter or a digit: a rule takes both
-    for one word that it does not know.
-    """
-    return await _mapped(parts, inspect, is_inspection=True)
-
-
-async def inspect_run(texts: Sequence[str], inspect: Callable[[str], Awaitable[str]]) -> str:
-    """Return the texts of one run as one, inspected together and each by itself."""
-    text = "".join(texts)
-    changed = await inspect(text)
-    parts = [*filter(None, texts)]
-    if len(parts) <= 1:
-        return changed
-    pieces = parts if changed == text else split_at_seams(changed, parts)
-    return "".join([await inspect(piece) for piece in pieces]) if len(pieces) > 1 else changed
+    """Do what `map_text_runs` does, and let `inspect` see of what texts each run is joined."""
+    return await _mapped(parts, inspect)
 
 
 async def _mapped(
-    parts: Sequence[ContentPart], change: Callable[[str], Awaitable[str]], *, is_inspection: bool
+    parts: Sequence[ContentPart], change: Callable[[Sequence[str]], Awaitable[str]]
 ) -> tuple[ContentPart, ...]:
     mapped: list[ContentPart] = []
     is_changed = False
@@ -65,9 +49,7 @@ async def _mapped(
             continue
         texts = [part.text for part in listed if isinstance(part, TextPart)]
         text = "".join(texts)
-        changed = text
-        if text:
-            changed = await inspect_run(texts, change) if is_inspection else await change(text)
+        changed = await change(texts) if text else text
         if changed == text and text:
             mapped.extend(listed)
             continue

@@ -11,6 +11,7 @@ from tramapy.engine import reporting
 from tramapy.engine.inspection import inspect_text, scan_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_message
+from tramapy.engine.run_inspection import inspect_run
 from tramapy.engine.text_runs import inspect_text_runs, text_runs
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpContext, DlpInterceptor
@@ -81,8 +82,8 @@ class _ToolResult:
         self._check_length(sum(map(len, text_runs(parts))), "aggregate_text_limit_exceeded")
         context = self._context(DlpContentLocation.TOOL_MESSAGE_TEXT_RUN)
 
-        async def inspect(text: str) -> str:
-            sanitized = await inspect_text(self._attempt, self._dlp, context, text)
+        async def inspect(texts: Sequence[str]) -> str:
+            sanitized = await inspect_run(self._attempt, self._dlp, context, texts)
             self._check_length(len(sanitized), "sanitized_text_limit_exceeded")
             return sanitized
 

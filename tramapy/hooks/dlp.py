@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from tramapy.keywords import explains_names
 from tramapy.values import MOST, exact_text, listed, shown
@@ -216,6 +216,21 @@ def unchanged(text: str) -> DlpResult:
     return unchecked_result(text, ()) if type(text) is str else DlpResult(text)
 
 
+class InspectedParts(NamedTuple):
+    """What became of the parts of a text.
+
+    Args:
+        texts: The parts as they may go on; those between which something was replaced are one.
+        redactions: What was replaced.
+    """
+
+    texts: Sequence[str]
+    redactions: Sequence[DlpRedaction]
+
+    def __repr__(self) -> str:
+        return f"InspectedParts(<{len(self.texts)} texts>, redactions={self.redactions!r})"
+
+
 class DlpInterceptor(abc.ABC):
     """Inspects text and returns it sanitized; raise `DlpInspectionError` to reject it.
 
@@ -237,6 +252,18 @@ class DlpInterceptor(abc.ABC):
             context: What the text is and where it stands.
             text: A whole slot; adjacent text parts come as one run, and then each by itself.
         """
+
+    def inspect_parts(self, context: DlpContext, parts: Sequence[str]) -> InspectedParts | None:
+        """Inspect the parts of a text, all together and each by itself; None asks `inspect` for these texts.
+
+        Where both are looked at before anything is replaced, nothing is left of what one part holds and the joined
+        text hides.
+
+        Args:
+            context: What the text is and where it stands.
+            parts: Two or more, none of them empty.
+        """
+        return None
 
 
 @runtime_checkable
