@@ -153,7 +153,7 @@ def _token(
         starts: The literals.
         pattern: What is matched from a literal on.
         tail: The characters that such a token goes on with.
-        is_open: Whether it has no longest length.
+        is_open: Whether it has no longest length; one that begins inside of another then ends with that one.
         is_in_parts: Whether one that begins inside of another may end behind it.
         held: What a stream holds back, where the literals and such characters do not say it.
         bodies: How such a token goes on, where that is not said by these characters; see `PackRule`.
@@ -185,6 +185,12 @@ _AWS_SECRET = re.compile(
     r"(?P<cut>[0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
     ANY_CASE,
 )
+
+# One of these tokens may begin inside of another, and must end where that one does: so what a token may begin with goes
+# on one as well.
+_SLACK_INSIDE = r"(?:(?<=-xoxe)\.xox[bp]-[0-9A-Za-z-]{10,})*"
+_WEB_PARTS = rf"(?:\.{_WORD}+|\.\.{_WORD}{{8,}})*"
+"""An empty part stands for a key, where none is sent."""
 
 _REFRESH = re.compile(r"(?<![0-9A-Za-z/:.-])1//0[0-9A-Za-z_-]{30,256}(?![0-9A-Za-z_/-])")
 
@@ -252,9 +258,9 @@ RULES = (
         "Slack tokens",
         "Slack, token types",
         ("xoxb", "xoxc", "xoxd", "xoxp", "xoxa", "xoxe", "xoxo", "xoxr", "xoxs", "xapp-"),
-        rf"{_FREE}(?:xox[abcdeoprs]-|xoxe\.xox[bp]-|xapp-[0-9]-)[0-9A-Za-z-]{{10,}}",
+        rf"{_FREE}(?:xox[abcdeoprs]-|xoxe\.xox[bp]-|xapp-[0-9]-)[0-9A-Za-z-]{{10,}}{_SLACK_INSIDE}",
         tail=r"[0-9A-Za-z.\-]",
-        bodies=(("", "[0-9A-Za-z-]*"),),
+        bodies=(("", f"[0-9A-Za-z-]*{_SLACK_INSIDE}"),),
     ),
     PackRule(
         id="slack_webhook",
@@ -347,8 +353,8 @@ RULES = (
         # A part of so many characters is known for one without what follows: a stream does not hold more. Behind a head
         # that is longer, as one with certificates is, what is signed and the signature go.
         rf"{_FREE_OF_DASHES}(?:eyJ{_WORD}{{10,1000}}\.(?:eyJ{_WORD}{{4,}}|{_WORD}{{512,}}|{_WORD}*\.{_WORD}{{8,}})"
-        rf"|(?<={_WORD}\.)eyJ(?:{_WORD}{{512,}}|{_WORD}{{10,}}\.{_WORD}{{43,}}))(?:\.{_WORD}+)*",
-        bodies=(("", r"[0-9A-Za-z_-]*(?:\.[0-9A-Za-z_-]+)*"),),
+        rf"|(?<={_WORD}\.)eyJ(?:{_WORD}{{512,}}|{_WORD}{{10,}}\.{_WORD}{{43,}})){_WEB_PARTS}",
+        bodies=(("", f"{_WORD}*{_WEB_PARTS}"),),
         held=r"eyJ[0-9A-Za-z_\-]{10,}[0-9A-Za-z_.\-]*",
         check=None,
     ),
