@@ -10,15 +10,12 @@ from tramapy.dlp.claims import Found
 from tramapy.dlp.finders import Re2
 from tramapy.dlp.hints import SHORT_LENGTH, Hints, Stretch
 from tramapy.dlp.pack_rule import Gate, Look, PackRule, Search, StartGate, WithinGate
-from tramapy.dlp.view import View
+from tramapy.dlp.view import LONGEST_MATCH, View
 
 __all__ = ["PackDetector"]
 
 _LOOK_BACK = 64
 """How far before the start a word may stand that a search begins with."""
-_BEHIND = 192
-"""How far behind a stretch what begins in it may reach, at most, but for matches without a longest length."""
-
 _MOST_STRETCHES = 256
 """How many are looked at together: each keeps what is derived from it."""
 
@@ -93,7 +90,7 @@ class PackDetector:
                 for view in where:
                     # What begins well inside of a match without a longest length ends with it: to read that again in
                     # each stretch would be quadratic.
-                    inside = view.end + _BEHIND
+                    inside = view.end + LONGEST_MATCH
                     if done < inside:
                         for first, last in search(view):
                             found.append((first, -last, is_guess, rank))

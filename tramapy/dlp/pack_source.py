@@ -18,14 +18,12 @@ from tramapy.dlp.folding import Folded, FoldedPieces
 from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.splicing import CONTINUES
 from tramapy.dlp.undecided import Undecided
-from tramapy.dlp.view import LEFT_LENGTH
+from tramapy.dlp.view import LEFT_LENGTH, LONGEST_MATCH
 
 __all__ = ["PackSource"]
 
 _LOOK_AHEAD = 12
 """How many characters behind a match may still decide on it."""
-_LONGEST_MATCH = 1_536
-"""No match that has a longest length is longer, and no other is decided by more than that."""
 _TAIL = 256
 """How much of a match that is being dropped is kept, to see where it ends."""
 
@@ -89,7 +87,7 @@ class PackSource:
         self._segment_start = 0
         self._hot_segments: list[tuple[int, int]] = []
         self._is_hot = False
-        self._slides_at = 2 * _LONGEST_MATCH
+        self._slides_at = 2 * LONGEST_MATCH
         self._bodies: list[_Body] = []
         """What is dropped as it comes."""
         self._is_named = True
@@ -180,7 +178,7 @@ class PackSource:
         """Decide on the head of a segment that goes on and on."""
         length = len(self._text.folded)
         claims = [claim for claim in self._search() if claim.rank in self._applying]
-        end = length - _LONGEST_MATCH
+        end = length - LONGEST_MATCH
         cuts = united_claims(claims)
         last = cuts[-1] if cuts else None
         if last is not None and last.end + _TAIL // 2 > length and last.start < end:
@@ -200,7 +198,7 @@ class PackSource:
                 end = cut.start
         self._claim(claims, end)
         self._advance(end)
-        self._slides_at = 2 * max(_LONGEST_MATCH, length - end)
+        self._slides_at = 2 * max(LONGEST_MATCH, length - end)
 
     def _bodies_of(self, cut: Claim, claims: Sequence[Claim], before: int) -> list[_Body]:
         """Return what may be dropped as it comes, of all that a cut is made of and that begins before a place."""

@@ -7,10 +7,12 @@ import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import AnyStr, NamedTuple, TypeVar
 
-__all__ = ["CONTEXT_LENGTH", "LEFT_LENGTH", "View"]
+__all__ = ["CONTEXT_LENGTH", "LEFT_LENGTH", "LONGEST_MATCH", "View"]
 
 LEFT_LENGTH = 384
 """How many characters to the left of a match, at most, may decide on it."""
+LONGEST_MATCH = 1_536
+"""No match that has a longest length is longer, and no other is decided by more than that."""
 CONTEXT_LENGTH = 40
 """How many characters to the left of a match its context words may stand in."""
 

@@ -153,7 +153,8 @@ _COOKIE_HEADER = re.compile(
     r"[ \t]{0,4}[\"']?(?=[0-9A-Za-z_.-]{1,64}=)",
     ANY_CASE,
 )
-_COOKIE = re.compile(r"(?:\A|;? ?)(?P<name>[0-9A-Za-z_.-]{1,64})=(?P<cut>[^\s;,\"'<>]*)")
+_COOKIE = re.compile(r";? ?(?P<name>[0-9A-Za-z_.-]{1,64})=")
+_COOKIE_VALUE = re.compile(r"[^\s;,\"'<>]*")
 _COOKIE_NAME = re.compile(
     r"sess|(?:^|[._-])s?id\Z|sid\Z|auth|token|jwt|csrf|xsrf|login|remember|credential|secret|key|pass",
     re.IGNORECASE,
@@ -161,27 +162,33 @@ _COOKIE_NAME = re.compile(
 _SHORTEST_COOKIE = 8
 _SHORTEST_UNNAMED_COOKIE = 20
 _LONGEST_COOKIES = 1_024
+_HEAD_LENGTH = 257
+"""How much of a value is looked at."""
 
 
 def _cookies(view: View) -> Iterator[tuple[int, int]]:
     text = view.text
+    first, following = Run(_COOKIE_VALUE, text), Run(_COOKIE_VALUE, text)
+    ends: set[int] = set()
     done = -1
     for place in view.places_of_word(b"cookie"):
-        header = (
-            None
-            if place < done
-            else _COOKIE_HEADER.match(text, max(place - len("set-"), 0))
-            or (_COOKIE_HEADER.match(text, place))
-        )
+        header = _COOKIE_HEADER.match(text, max(place - len("set-"), 0)) or _COOKIE_HEADER.match(text, place)
         if header is None:
             continue
-        start = header.end()
-        while (pair := _COOKIE.match(text, start)) is not None and start - place <= _LONGEST_COOKIES:
-            start = done = pair.end()
-            if _is_cookie(pair.group("name"), pair.group("cut")):
-                yield pair.span("cut")
+        start, run = header.end(), first
+        while start - place <= _LONGEST_COOKIES and (cookie := _COOKIE.match(text, start)) is not None:
+            value_start = cookie.end()
+            run.reach(value_start)
+            value = text[value_start : min(run.end, value_start + _HEAD_LENGTH)]
+            # What ends with a value that is cut is a part of it.
+            if run.end not in ends and _is_cookie(cookie.group("name"), value):
+                ends.add(run.end)
+                yield value_start, run.end
             if header.group("set") is not None:  # what follows is when and where it counts
                 break
+            # Behind the value that a header stands in, the cookies are those of the header before it.
+            start = done = max(run.end, done)
+            run = following
 
 
 def _is_cookie(name: str, value: str) -> bool:
@@ -236,7 +243,7 @@ RULES = (
             r"""["']?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*"""
             r"""(?:;? ?[0-9A-Za-z_.\-]+=[^\s;,"'<>]*)*"""
         ),
-        bodies=(("", r"[^\s;,\"'<>]*"),),
+        bodies=(("", _COOKIE_VALUE.pattern),),
         is_checked=False,
     ),
     PackRule(

@@ -81,10 +81,9 @@ _VALUE = (
     rf"(?:\"(?P<d>[^\"\n]{{4,256}})\"|'(?P<s>[^'\n]{{4,256}})'|`(?P<b>[^`\n]{{4,256}})`|(?P<u>{_BARE}{{4}}))"
 )
 _PASSWORD = re.compile(rf"(?:{_WORDS}){_JOINT}{_VALUE}")
-_MOST_READ = 2_048
-_BARE_RUN = re.compile(rf"{_BARE}{{0,{_MOST_READ}}}")
+_BARE_END = r"[#-%*+\-/0-9=@A-Z\\^_a-z~]"
+_BARE_RUN = re.compile(f"{_BARE}*")
 _LIVELY = re.compile(r"[0-9!@#$%^*+?~]")
-_LONGEST = 1_024
 _LONGEST_NAME = 64
 _HEAD_LENGTH = 257
 _ANY_STEM = frozenset(_PLAIN_STEMS)
@@ -105,18 +104,18 @@ def _passwords(view: View) -> Iterator[Cut]:
     if not places:
         return
     text = view.text
-    run = Run(_BARE_RUN, text, _MOST_READ, _LONGEST + 1)
-    done, lively = -1, -1
+    run = Run(_BARE_RUN, text)
+    rest_start, lively = -1, -1
     for place in sorted(places):
         # Well inside of a value, a word can only have the end of that value as its own.
-        match = _PASSWORD.match(text, place) if place >= 0 and place + _LONGEST_NAME >= done else None
+        match = _PASSWORD.match(text, place) if place >= max(rest_start, 0) else None
         if match is None:
             continue
         kind = match.lastgroup or "u"
         start, end = match.span(kind)
         if kind == "u":
             run.reach(start)
-            end = min(run.kept_end, start + _LONGEST)
+            end = run.kept_end
             if lively < start:
                 found = _LIVELY.search(text, start, run.end)
                 lively = run.end if found is None else found.start()
@@ -126,8 +125,12 @@ def _passwords(view: View) -> Iterator[Cut]:
         # Behind a colon a word may begin a sentence, too.
         is_one = is_secret(value) if match.group("key") else is_password(value) and is_apart(value)
         if is_one and not is_over_strings(kind, text, start, end):
-            yield Cut(start, end_with_marks(text, end) if kind == "u" and end - start < _HEAD_LENGTH else end)
-            done = end if kind == "u" else done
+            is_short = end - start < _HEAD_LENGTH
+            if kind == "u":
+                # Behind a short one may stand marks that do not count behind a long one.
+                rest_start = end - _LONGEST_NAME - (0 if is_short else _HEAD_LENGTH)
+                end = end_with_marks(text, end) if is_short else end
+            yield Cut(start, end)
 
 
 _HELD_VERBS = (
@@ -155,6 +158,7 @@ RULES = (
         held=rf"(?:{_HELD_WORDS})[\"'`*_]{{0,2}}(?:{_SIGN}|[ \t]+(?:(?:{_HELD_VERBS}):?[ \t]+)?"
         r"|[ \t]?[\u662f\u4e3a\u70ba\u306f\ub294\uc740][ \t]?:?[ \t]?)"
         rf"(?:\"[^\"\n]{{4,}}\"|'[^'\n]{{4,}}'|`[^`\n]{{4,}}`|{_BARE}{{4,}})",
+        bodies=(("", rf"(?:{_BARE}*{_BARE_END})?"),),
         is_checked=False,
     ),
 )

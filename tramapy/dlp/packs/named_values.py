@@ -193,7 +193,10 @@ class _NamedValues:
                         if match.group("list") is not None:
                             found += self._others(match)
                         if match.lastgroup == "u":
-                            rest_start = max(rest_start, cut.end - _LONGEST_NAME)
+                            # Behind a short one may stand a mark that does not count behind a long one.
+                            is_long = cut.end - cut.start >= _HEAD_LENGTH
+                            known = _LONGEST_NAME + _HEAD_LENGTH if is_long else _LONGEST_NAME
+                            rest_start = max(rest_start, cut.end - known)
                     rest_start = max(rest_start, run.dull_end - _LONGEST_NAME)
         return found
 
