@@ -51,6 +51,14 @@ TAKEN = {
     "key with a bracket": ("secret=", "x!y(z12345", ""),
     "quotes in JSON": ('{"password":"', r"x1y2 \"quoted\" z\"!k", '","n":"m"}'),
     "a quote in a quote": ("{'password': '", r"it\'s1 hunter", "'}"),
+    "colon behind a quote": ("DB_PASSWORD='", 'aB3":9xZ!', "'"),
+    "comma between quotes": ("PASSWORD='", 'pa","x9!', "'"),
+    "colon between quotes": ("password: `", 'pa":"x9!', "`"),
+    "quotes of JSON behind JSON": ("""x = {"a": "b, it's"}\nPASSWORD='""", 'pa","x9!', "'"),
+    "quotes of JSON behind a name in quotes": ("""x = {"a": {}, "password": '""", 'pa","x9!', "'}"),
+    "quotes of JSON behind quoted words": ("""she said "yes", so PASSWORD='""", 'pa","x9!', "'"),
+    "quotes of JSON behind a label": ("""x = {"label": "Name:", "b": 1} PASSWORD='""", 'pa","x9!', "'"),
+    "no number behind a quote in JSON": ("""{"run": "export PASSWORD='""", r"aB3\":9xZ!", """'"}"""),
     "quote first": ('password = "', '"key', '": "x"'),
     "list": ('"passwords": ["', "hunter2", '"]'),
     "short name": ("pw: ", "hunter2", ""),
@@ -85,6 +93,11 @@ TAKEN = {
 HARMLESS = [
     '{"label": "Password:", "name": "email"}',
     """{"hint": "PASSWORD '", "id1": 78051120, "note": "it's"}""",
+    """{"PASSWORD '": 1, "id1": true, "note": "it's"}""",
+    """{"PASSWORD '": -1.5, "b": "it's"}, {"PASSWORD `": null, "b1": "`"}""",
+    """{"a": "said \\"so1\\", PASSWORD '", "id1": [1], "note": "it's"}""",
+    r"""{"a": "{\"b\": \"c1\"} PASSWORD '", "id1": {}, "note": "it's"}""",
+    r"""{"a": "{\"b\": \"PASSWORD '\", \"c1\": \"it's\"}", "id1": "x"}""",
     """{"PWD": "/home/ann1/x", "OLDPWD": "~/x1"}, PWD: '/home/ann1'""",
     '{"prompt": "Enter password ", "field1": "x"}',
     '[{"a": {"b": "PASSWORD "}, "id1": 3}]',
@@ -233,3 +246,16 @@ def test_a_value_longer_than_it_is_judged_by_is_taken_without_what_stands_behind
     assert inspect(DLP[backend], text).sanitized_text == f"{before}[REDACTED:password]{behind}"
     pieces = [text[start : start + step] for start in range(0, len(text), step)]
     assert streamed(DLP[backend], pieces).sanitized_text == f"{before}[REDACTED:password]{behind}"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_string_that_begins_far_before_a_value_counts_in_a_stream_as_in_the_whole_text(
+    backend: Backend,
+) -> None:
+    stays = set[bool]()
+    for length in range(225, 260):
+        text = f"""{PROSE} "a": "{"b" * length} PASSWORD '", "c1": 1, "d": "it's" """
+        result = inspect(DLP[backend], text)
+        assert streamed(DLP[backend], text) == result
+        stays.add(result.sanitized_text == text)
+    assert stays == {True, False}

@@ -115,7 +115,12 @@ _SHORT = re.compile(r"pass\s", re.IGNORECASE)
 """Also a verb."""
 
 
-_BETWEEN_STRINGS = re.compile(r"\"[ \t]{0,4}[,:][ \t]{0,4}[\"\[{0-9]")
+_BETWEEN_STRINGS = re.compile(
+    r"\"[ \t]{0,4}[,:][ \t]{0,4}(?:[\"\[{]|(?:-?[0-9][0-9.eE+-]{0,30}|true|false|null)[ \t]{0,4}[,}\]\r\n])"
+)
+_STRING_STARTS = re.compile(r"[\[{,:][ \t\r\n]{0,24}\"(?![ \t]{0,4}[,:}\]])")
+_FAR = 256
+"""How far before a value the string may begin that it is in; a stream keeps as much."""
 _NO_WORD = r"[0-9!@#$%^*+?~\x80-\xff]"
 """In a value that is apart from words, for RE2; a `?` may be any digit, too."""
 
@@ -258,7 +263,21 @@ def is_over_strings(kind: str | None, text: str, start: int, end: int) -> bool:
         start: Where it begins.
         end: Where it ends.
     """
-    return kind in ("s", "b") and _BETWEEN_STRINGS.search(text, start, end) is not None
+    return (
+        kind in ("s", "b")
+        and _BETWEEN_STRINGS.search(text, start, end) is not None
+        and _is_in_string(text[max(start - _FAR, 0) : start])
+    )
+
+
+def _is_in_string(left: str) -> bool:
+    """Tell whether a string of JSON begins in what is to the left of a place, and does not end there.
+
+    What is folded does not tell quotes of JSON from those in its strings, which may be JSON themselves: the place is in
+    a string if that which begins last, or all that begin, leave one open.
+    """
+    starts = [match.end() for match in _STRING_STARTS.finditer(left)]
+    return bool(starts) and (left.count('"', starts[-1]) % 2 == 0 or left.count('"', starts[0]) % 2 == 0)
 
 
 def is_apart(value: str) -> bool:
