@@ -47,7 +47,11 @@ _SEPARATOR = (
     rf"|[ \t](?P<of>for|of)(?:[ \t][^\s:=\"'`,;|<>()]{{1,32}}){{1,4}}?(?:[ \t]?:|[ \t](?:{_IS}):?)[ \t]{{1,3}})))"
 )
 _IN_JSON_ENDS = r"(?=[ \t]{0,4}(?:[,}\]\r\n]|\Z|(?<=[ \t])(?:\#|//)))"
-_IN_JSON = r"(?:[^\"\n]{1,64}+|\"(?![ \t]{0,4}(?:[,:}\]\r\n]|\Z|(?<=[ \t])(?:\#|//))))"
+# No JSON goes on with a comma, something without blanks, and the end of a string.
+_IN_JSON = (
+    r"(?:[^\"\n]{1,64}+|\"(?:(?![ \t]{0,4}(?:[,:}\]\r\n]|\Z|(?<=[ \t])(?:\#|//)))"
+    rf"|(?=,[ \t]?[^\s\"]{{1,64}}\"{_IN_JSON_ENDS})))"
+)
 # What goes on so behind a quote shows that the quote ends the string that the name is in, and begins no value.
 _CLOSED = (
     r"[\"'](?:[ \t]{0,4}[}\])]{0,4}[ \t]{0,4},[ \t]{0,24}(?:[A-Za-z_.]{0,16}[\[{(]{1,3})?[\"']"
@@ -329,7 +333,10 @@ _HELD_VALUE = (
 _HELD_LIST = (
     rf"""["']?[ \t]*[:=]+[ \t]*\[\s*["'][^"'\n]+["'](?:\s*,\s*["'][^"'\n]+["']){{0,{_MOST_OTHERS}}}"""
 )
-_HELD_IN_JSON = rf"""(?:["'`\]*_]{{0,2}}|{HELD_FIELD})":[ \t]*"(?:[^"\n]|"(?:"|[ \t])*[^",:}}\]\r\n \t])+"""
+_HELD_IN_JSON = (
+    rf"""(?:["'`\]*_]{{0,2}}|{HELD_FIELD})":[ \t]*"(?:[^"\n]|"(?:"|[ \t])*[^",:}}\]\r\n \t]"""
+    rf"""|",[ \t]?[^\s"]{{1,64}}")+"""
+)
 
 
 def held_name(names: tuple[str, ...]) -> str:
