@@ -59,6 +59,7 @@ class FinishReason(enum.Enum):
     OTHER = "other"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, repr=False)
 class TextPart:
     """A run of text inside a multimodal message."""
@@ -72,6 +73,7 @@ class TextPart:
         return f"TextPart(<{len(self.text)} characters>)"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ImagePart:
     """An image, inline or by address; exactly one of `data` and `url`.
@@ -110,6 +112,7 @@ class ImagePart:
 ContentPart: TypeAlias = TextPart | ImagePart
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolCall:
     """A call that the model proposes; `arguments_json` is the JSON text exactly as the model wrote it."""
@@ -161,6 +164,7 @@ class MessageFields(TypedDict, total=False):
     tool_calls: Iterable[ToolCall]
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Message:
     """One message of a conversation.
@@ -241,6 +245,7 @@ class Message:
         return f"Message({self.role.name}, {_size(self.content, self.content_parts, self.tool_calls)})"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
     """Token counts of one attempt; a count that the provider did not give is None, never 0.
@@ -296,6 +301,7 @@ class ModelResponseFields(TypedDict, total=False):
     response_id: str | None
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelResponse:
     """One answer of a model.
@@ -364,6 +370,7 @@ class ModelRequestFields(TypedDict, total=False):
     timeout_s: float | None
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelRequest:
     """What one attempt sends to a provider.
@@ -411,6 +418,7 @@ class ModelRequest:
         )
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, repr=False)
 class TextChunk:
     """A piece of the answer's text, already inspected."""
@@ -424,6 +432,7 @@ class TextChunk:
         return f"TextChunk(<{size}>)"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCallChunk:
     """One whole tool call; it is never cut into pieces."""
@@ -434,6 +443,7 @@ class ToolCallChunk:
         return f"ToolCallChunk({_shown(self.tool_call, ToolCall)})"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, repr=False)
 class CompletedChunk:
     """The end of a stream: the whole answer, once. Its text is what the `TextChunk`s carried."""

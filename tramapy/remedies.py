@@ -10,20 +10,33 @@ from collections.abc import Iterable
 
 from tramapy.errors import ConfigurationError
 
-__all__ = ["instance_of", "refuse_unnamed", "sdk_client_name", "unknown_name", "unnamed_message"]
+__all__ = [
+    "example_of",
+    "instance_of",
+    "refuse_unnamed",
+    "sdk_client_name",
+    "unknown_name",
+    "unnamed_message",
+]
 
 # words of the vendors' SDKs that look like none of ours: what shows that ours can be meant, and what it is
 _MEANT = {
+    "cached_tokens": (("cache_read_tokens", "cache_read_tokens"),),
     "callbacks": (("event_observers", "event_observers"),),
+    "completion_tokens": (("output_tokens", "output_tokens"),),
     "max_attempts": (("provider_retries", "provider_retries"),),
     "max_retries": (("provider_retries", "provider_retries"), ("retry", "retry")),
     "model_name": (("model", "model"),),
     "parameters": (("input_schema", "input_schema"),),
+    "prompt": (("content", "content"), ("messages", "messages")),
+    "prompt_tokens": (("input_tokens", "input_tokens"),),
     "regex": (("pattern", "pattern"),),
     "retries": (("provider_retries", "provider_retries"), ("retry", "retry")),
     "rules": (("dlp", "dlp"),),
     "stream": (("instructions", "the method stream(...)"),),
     "system": (("instructions", "instructions"),),
+    "text": (("content", "content"), ("sanitized_text", "sanitized_text")),
+    "tool_call_id": (("id", "id"),),
 }
 # words of the vendors' requests for which a call has none
 # fmt: off
@@ -53,8 +66,14 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, of: str = "")
     return f"Unknown {kind} {name!r}{owner}; {remedy}"
 
 
+def example_of(kind: str, names: Iterable[str]) -> str:
+    """Return how to make a value of a kind, by the fields that it needs."""
+    call = f"{kind}({', '.join(f'{name}=...' for name in names)})"
+    return f"Message.user(...), or {call}" if kind == "Message" else call
+
+
 def _meant(name: str, listed: list[str]) -> str | None:
-    """Return what a name stands for or is near to: by most of its letters, or by some and a whole word."""
+    """Return what a name stands for or is near to: by letters, by some and a whole word, or by words of one alone."""
     for shown_by, meant in _MEANT.get(name, ()):
         if shown_by in listed:
             return meant
@@ -70,7 +89,8 @@ def _meant(name: str, listed: list[str]) -> str | None:
         )
         if is_typo or not words.isdisjoint(candidate.split("_")):
             return candidate
-    return None
+    whole = [candidate for candidate in listed if words < set(candidate.split("_"))]
+    return whole[0] if len(whole) == 1 else None
 
 
 def unnamed_message(what: str) -> str:

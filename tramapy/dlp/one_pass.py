@@ -25,7 +25,14 @@ from tramapy.dlp.replacement import empty_match_error
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.seams import Seams
 from tramapy.dlp.splicing import CONTINUES, Splicer
-from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpResult, InspectedParts, unchanged
+from tramapy.hooks.dlp import (
+    DlpContentType,
+    DlpContext,
+    DlpResult,
+    InspectedParts,
+    unchanged,
+    unchecked_result,
+)
 
 __all__ = ["OnePass"]
 
@@ -109,7 +116,7 @@ class OnePass:
                 return self._markers.put_in_json(text, cuts)
         splicer = Splicer(self.rules, self.operators, context.vault)
         sanitized = splicer.splice(text, cuts)
-        return DlpResult(sanitized, splicer.redactions)
+        return unchecked_result(sanitized, splicer.redactions)
 
     def inspect_parts(self, context: DlpContext, parts: Sequence[str]) -> InspectedParts:
         """Return the parts of a text, redacted by what all of them hold together and each holds by itself."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from tramapy.keywords import explains_names
-from tramapy.values import MOST, exact_text, listed, shown
+from tramapy.values import MOST, exact_text, instance, listed, shown
 
 __all__ = [
     "ClassificationSource",
@@ -87,6 +87,7 @@ class PlaceholderVault(Protocol):
         ...
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DlpContext:
     """What is inspected, for whom.
@@ -120,7 +121,23 @@ class DlpContext:
     classification_source: ClassificationSource | None = None
     vault: PlaceholderVault | None = field(default=None, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        # by a str in an enum's place no rule would look at the text, and nobody would notice
+        instance(
+            "DlpContext.content_type",
+            self.content_type,
+            DlpContentType,
+            "for example DlpContentType.MODEL_OUTPUT",
+        )
+        instance(
+            "DlpContext.content_location",
+            self.content_location,
+            DlpContentLocation,
+            "for example DlpContentLocation.MODEL_RESPONSE_CONTENT",
+        )
 
+
+@explains_names
 @dataclass(frozen=True, slots=True)
 class DlpRedaction:
     """Evidence of a redaction: which rule, how often; never what it matched.
@@ -147,6 +164,7 @@ class DlpRedaction:
             )
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class DlpResult:
     """The outcome of one inspection; `sanitized_text` is authoritative.

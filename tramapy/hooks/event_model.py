@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from tramapy.errors import ConfigurationError
 from tramapy.hooks.diagnostics import FailurePolicy
+from tramapy.keywords import explains_names
 from tramapy.values import each, instance, texts
 
 __all__ = [
@@ -61,6 +62,7 @@ class RuntimeMetricInstrument(enum.Enum):
     HISTOGRAM = "histogram"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeAttributeKey:
     """One attribute: its name, its type, and how it may be used."""
@@ -83,6 +85,7 @@ class RuntimeMetric:
     value_type: type[int] | type[float] = int
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeEventDefinition:
     """What an event is called, what it may and must say, and what follows from it.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tramapy.keywords import explains_names
 from tramapy.values import class_label
 
 __all__ = ["FailureDiagnostic"]
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FailureDiagnostic:
     """An original failure, before its text was dropped.

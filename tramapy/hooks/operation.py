@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tramapy.hooks.pending_fold import PendingFold
+from tramapy.keywords import explains_names
 from tramapy.messages import Message, ModelResponse
 from tramapy.values import described, listed
 
 __all__ = ["CompositeOperationInterceptor", "OperationCallContext", "OperationInterceptor"]
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationCallContext:
     """Which attempt this is; one instance per attempt.

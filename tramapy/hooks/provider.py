@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tramapy.keywords import explains_names
 from tramapy.messages import Chunk, ModelRequest, ModelResponse
 
 __all__ = ["AsyncProvider", "Provider", "ProviderCapability", "Route"]
@@ -71,6 +72,7 @@ class AsyncProvider(abc.ABC):
         return TypeError(f"{type(self).__name__} has no astream method; override it or use acomplete")
 
 
+@explains_names
 @dataclass(frozen=True, slots=True)
 class Route:
     """One way to answer: a provider, and the model to ask it for.

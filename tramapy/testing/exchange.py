@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
+from tramapy.keywords import explains_names
 from tramapy.messages import ModelResponse, TokenUsage
 from tramapy.testing.gate import Gate
 from tramapy.testing.pieces import Split, split_words
@@ -59,6 +60,7 @@ class ServerRequest:
         return f"ServerRequest({self.number}, {self.method} {self.path}, <{len(self.body)} fields>)"
 
 
+@explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDetail:
     """An error as a provider words it, in whichever wire format."""

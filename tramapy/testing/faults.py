@@ -44,6 +44,7 @@ JSON: Final = MappingProxyType({"content-type": "application/json"})
 _BLOCK_BYTES: Final = 64 * 1024
 
 
+@explains_names
 @dataclass(frozen=True, slots=True)
 class PlainAnswer:
     """Answer as asked: one JSON body, or a stream."""
