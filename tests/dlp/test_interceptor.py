@@ -27,7 +27,7 @@ from tests.dlp.contexts import (
 from tests.dlp.patterns import PATTERNS, TEXTS
 from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
 from tramapy.errors import ConfigurationError, DlpInspectionError
-from tramapy.hooks.dlp import DlpContentType, StreamingDlpInterceptor
+from tramapy.hooks.dlp import DlpContentType, DlpContext, StreamingDlpInterceptor
 
 MAIL = DlpRule(id="email", pattern=EMAIL, replacement="[EMAIL]")
 SSN_RULE = DlpRule(id="ssn", pattern=SSN, replacement="[SSN]")
@@ -347,3 +347,45 @@ def test_a_text_outside_of_an_operation_is_a_str_of_some_type(wrong: dict[str, A
 def test_an_interceptor_without_a_configuration_is_told_what_to_write(given: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"configuration is missing; write .*with_default_rules\(\)"):
         RuleBasedDlpInterceptor(**given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("kv-2210",), "context takes a DlpContext, not str; for a text of no operation write redact(text)"),
+        (
+            ("kv-2210", context_of()),
+            "context takes a DlpContext, not str; for a text of no operation write redact(text)",
+        ),
+        ((context_of(),), "text takes a str, not NoneType; decode bytes first"),
+        ((context_of(), b"kv-2210"), "text takes a str, not bytes; decode bytes first"),
+    ],
+    ids=["a text alone", "in the other order", "a context alone", "bytes"],
+)
+def test_an_inspection_without_a_context_names_redact(arguments: Any, message: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        interceptor_of(SSN_RULE).inspect(*arguments)
+    assert str(refused.value) == message
+
+
+def test_a_stream_without_a_context_names_redact() -> None:
+    with pytest.raises(TypeError, match=r"^context takes a DlpContext, not str; .* redact\(text\)$"):
+        interceptor_of(SSN_RULE).open_stream("kv-2210")  # type: ignore[arg-type]  # as newcomers do
+
+
+def test_a_context_and_a_text_of_subclasses_are_inspected() -> None:
+    class Context(DlpContext):
+        pass
+
+    class Text(str):
+        pass
+
+    plain = context_of()
+    own = Context(
+        content_type=plain.content_type,
+        content_location=plain.content_location,
+        operation_interface="",
+        operation_method="",
+        correlation_id="",
+    )
+    assert interceptor_of(SSN_RULE).inspect(own, Text("078-05-1120")).has_redactions

@@ -118,7 +118,10 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
             DlpInspectionError: The text is longer than `max_text_length`; a rule matched the empty string; or
                 the replacement of a rule contains what it replaces, ignoring case.
             ConfigurationError: A rule makes placeholders, and the context has no vault.
+            TypeError: There is no context, or no text; for a text of no operation there is `redact`.
         """
+        if type(context) is not DlpContext or type(text) is not str:
+            _require_context(context, text)
         self._check(context, len(text))
         return self._engine.inspect(context, text)
 
@@ -194,7 +197,9 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
 
         Raises:
             ConfigurationError: A rule makes placeholders, and the context has no vault.
+            TypeError: It is no context.
         """
+        _require_context(context, "")
         if self.uses_placeholders:
             _require_vault(context)
         return LimitedDlpStream(self._engine.open_stream(context), self._max_text_length)
@@ -206,8 +211,22 @@ def _one_after_another(
     """Inspect no parts."""
 
 
+# a text that is missing is refused in our words, at no cost; for type checkers it stays required
+RuleBasedDlpInterceptor.inspect.__defaults__ = (None,)
+
+
 def _whole_texts_only(interceptor: RuleBasedDlpInterceptor, context: DlpContext) -> None:
     """Open no stream."""
+
+
+def _require_context(context: object, text: object) -> None:
+    if isinstance(context, DlpContext) and isinstance(text, str):
+        return
+    if isinstance(context, DlpContext):
+        raise TypeError(f"text takes a str, not {type(text).__name__}; decode bytes first")
+    raise TypeError(
+        f"context takes a DlpContext, not {type(context).__name__}; for a text of no operation write redact(text)"
+    )
 
 
 def _require_vault(context: DlpContext) -> None:
