@@ -50,8 +50,9 @@ def resource_at(client: Any, path: str) -> Any:
 def test_every_websocket_is_refused(kind: type[Any], path: str) -> None:
     client = wrap(offline(kind))
     for each in (client, client.with_options(timeout=3), client.copy().copy()):
-        with pytest.raises(ConfigurationError, match=f"{path}.connect opens a websocket"):
+        with pytest.raises(ConfigurationError, match=f"{path}.connect opens a websocket") as refused:
             resource_at(each, path).connect(model="m")
+        assert isinstance(refused.value, openai.OpenAIError)
 
 
 def test_websockets_were_found() -> None:
@@ -81,8 +82,10 @@ def test_other_resources_are_as_they_were() -> None:
 def test_a_copy_with_another_http_client_is_refused(kind: type[Any]) -> None:
     client = wrap(offline(kind))
     for each in (client, client.with_options(timeout=3)):
-        with pytest.raises(ConfigurationError, match="would not be governed"):
-            each.with_options(http_client=httpx2.Client(verify=False))
+        for copy in (each.with_options, each.copy):
+            with pytest.raises(ConfigurationError, match="would not be governed") as refused:
+                copy(http_client=httpx2.Client(verify=False))
+            assert isinstance(refused.value, openai.OpenAIError | anthropic.AnthropicError)
         assert each.copy(http_client=each._client)._client is client._client
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from tramapy.clients.http_messages import HttpRequest
@@ -10,7 +12,7 @@ from tramapy.clients.remembered import remembered
 from tramapy.errors import ProviderError, ProviderTimeoutError, TramapyError
 from tramapy.wire.http_library import HttpLibrary
 
-__all__ = ["VendorErrors", "vendor_error"]
+__all__ = ["VendorErrors", "made_theirs", "vendor_error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +46,24 @@ def vendor_error(
     """
     if vendor is None or not isinstance(error, TramapyError) or isinstance(error, vendor.base):
         return error
-    fields: dict[str, object] = {}
-    kind = vendor.base
-    if isinstance(error, ProviderError):
-        kind = vendor.timeout if isinstance(error, ProviderTimeoutError) else vendor.connection
-        bare = library.Request(request.method, request.url.copy_with(query=None, userinfo=b""))
-        fields = {"body": None, "code": None, "param": None, "type": None}
-        fields |= {"message": str(error), "request": bare}
+    if not isinstance(error, ProviderError):
+        return made_theirs(error, vendor.base)
+    bare = library.Request(request.method, request.url.copy_with(query=None, userinfo=b""))
+    kind = vendor.timeout if isinstance(error, ProviderTimeoutError) else vendor.connection
+    no_answer = dict.fromkeys(("body", "code", "param", "type"))
+    return made_theirs(error, kind, {**no_answer, "message": str(error), "request": bare})
+
+
+def made_theirs(
+    error: TramapyError, kind: type[Exception], fields: Mapping[str, object] = MappingProxyType({})
+) -> TramapyError:
+    """Return an error of ours as one of a vendor's class, too.
+
+    Args:
+        error: The error.
+        kind: The class.
+        fields: What errors of that class have.
+    """
     made: Any = _class_of(type(error), kind)
     both: TramapyError = made.__new__(made)
     both.args = error.args

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Final, NoReturn, cast
 
 from tramapy.client import AsyncTramapy, Tramapy
-from tramapy.clients.client_errors import VendorErrors
+from tramapy.clients.client_errors import VendorErrors, made_theirs
 from tramapy.clients.http_call import HttpCall
 from tramapy.clients.http_messages import HttpRequest, Original
 from tramapy.clients.remembered import remembered
@@ -94,9 +94,9 @@ class SdkClient:
         kind = _kind_of(self.client)
         derived = _copied(self.client, http_client)
         if self.vendor == "openai":
-            derived.__class__ = _guarded_client(kind, allow)
+            derived.__class__ = _guarded_client(kind, allow, self.errors.base)
         # the other SDK's class stays: it asks for the very class where credentials are inherited
-        _guard_copies(derived, None if self.lets_ours_through else self.errors.connection)
+        _guard_copies(derived, self.errors, is_disguising=not self.lets_ours_through)
         return derived
 
     def request_builder(
@@ -334,75 +334,82 @@ def _unguarded(kind: type[object]) -> Any:
 
 
 @remembered
-def _guarded_client(kind: type[Any], allow: frozenset[str]) -> type[Any]:
+def _guarded_client(kind: type[Any], allow: frozenset[str], error: type[Exception]) -> type[Any]:
     """Return a client's class whose websockets are refused."""
-    return _guarded_class(kind, "", allow, {"_tramapy_unguarded": kind})
+    return _guarded_class(kind, "", allow, error)
 
 
-def _guarded_class(
-    kind: type[Any], path: str, allow: frozenset[str], members: Mapping[str, object]
-) -> type[Any]:
+def _guarded_class(kind: type[Any], path: str, allow: frozenset[str], error: type[Exception]) -> type[Any]:
     namespace: dict[str, object] = {
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
-        **members,
+        "_tramapy_unguarded": kind,
     }
     for name in _SOCKET_OWNERS:
         found = getattr(kind, name, None)
         if isinstance(found, (property, functools.cached_property)):
-            namespace[name] = _guarded_resource(kind, name, f"{path}{name}", allow)
+            namespace[name] = _guarded_resource(kind, name, allow, f"{path}{name}.", error)
     if hasattr(kind, "connect") and f"{path}connect" not in allow:
-        namespace["connect"] = _refusing(f"{path}connect")
+        namespace["connect"] = _refusing(f"{path}connect", error)
     return type(kind.__name__, (kind,), namespace)
 
 
-def _guarded_resource(kind: type[Any], name: str, path: str, allow: frozenset[str]) -> property:
+def _guarded_resource(
+    kind: type[Any], name: str, allow: frozenset[str], path: str, error: type[Exception]
+) -> property:
     def get(owner: Any) -> Any:
         resource: Any = inspect.getattr_static(kind, name).__get__(owner, kind)
         own_kind = _kind_of(resource)
-        resource.__class__ = _guarded_resource_class(own_kind, f"{path}.", allow)
+        resource.__class__ = _guarded_resource_class(own_kind, path, allow, error)
         return resource
 
     return property(get)
 
 
 @remembered
-def _guarded_resource_class(kind: type[Any], path: str, allow: frozenset[str]) -> type[Any]:
-    if "_tramapy_unguarded" in kind.__dict__:
-        return kind
-    return _guarded_class(kind, path, allow, {"_tramapy_unguarded": kind})
+def _guarded_resource_class(
+    kind: type[Any], path: str, allow: frozenset[str], error: type[Exception]
+) -> type[Any]:
+    return kind if "_tramapy_unguarded" in kind.__dict__ else _guarded_class(kind, path, allow, error)
 
 
-def _refusing(name: str) -> Callable[..., NoReturn]:
+def _refusing(name: str, error: type[Exception]) -> Callable[..., NoReturn]:
     def connect(*_args: object, **_options: object) -> NoReturn:
-        raise ConfigurationError(
+        raise _refusal(
             f"{name} opens a websocket, which passes by wrap: nothing of it would be governed. "
-            f'Use the client that is not wrapped, or wrap with allow={{"{name}"}}'
+            f'Use the client that is not wrapped, or wrap with allow={{"{name}"}}',
+            error,
         )
 
     return connect
 
 
-def _guard_copies(client: Any, disguise: type[Exception] | None) -> None:
+def _refusal(message: str, error: type[Exception]) -> TramapyError:
+    """Return the error for a call of a wrapped client that is refused: of ours, and the vendor's base class."""
+    return made_theirs(ConfigurationError(message), error)
+
+
+def _guard_copies(client: Any, errors: VendorErrors, *, is_disguising: bool) -> None:
     """Let copies of a client be governed like it.
 
     Args:
         client: The client.
-        disguise: The class of the errors that its SDK makes of ours; None where it makes none.
+        errors: The vendor's error classes.
+        is_disguising: Whether its SDK makes a connection error of each error of ours.
     """
     kind = _unguarded(_kind_of(client))
 
     # a client and its resources are a circle anyway
     def copy(**changes: Any) -> Any:
-        _check_http_client(client, changes)
+        _check_http_client(client, changes, errors.base)
         copied: Any = kind.copy(client, **changes)
-        _guard_copies(copied, disguise)
+        _guard_copies(copied, errors, is_disguising=is_disguising)
         return copied
 
     client.copy = client.with_options = copy
-    if disguise is not None:
-        client.request = _undisguising(functools.partial(kind.request, client), disguise)
+    if is_disguising:
+        client.request = _undisguising(functools.partial(kind.request, client), errors.connection)
 
 
 def _undisguising(request: Callable[..., Any], disguise: type[Exception]) -> Callable[..., Any]:
@@ -433,10 +440,11 @@ def _ours_in(error: Exception) -> Exception:
     return cast("Exception", detached(cause))
 
 
-def _check_http_client(client: Any, changes: Mapping[str, object]) -> None:
+def _check_http_client(client: Any, changes: Mapping[str, object], error: type[Exception]) -> None:
     given = changes.get("http_client")
     if given is not None and given is not client._client:
-        raise ConfigurationError(
+        raise _refusal(
             "A wrapped client keeps its HTTP client: another one would not be governed. Make a client with that "
-            "http_client, and wrap it"
+            "http_client, and wrap it",
+            error,
         )
