@@ -246,3 +246,39 @@ def test_a_context_refuses_what_no_rule_would_look_at(wrong: dict[str, object], 
     }
     with pytest.raises(TypeError, match=rf"^DlpContext\.{message}$"):
         context(**{**given, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "remedy"),
+    [
+        (
+            Message.user("x"),
+            "content",
+            "Message is immutable; make a changed copy: value.replace(content=...)",
+        ),
+        (Message.user("x"), "text", "Message is immutable; make a changed copy: value.replace(...)"),
+        (
+            DlpResult("x"),
+            "sanitized_text",
+            "DlpResult is immutable; make a changed copy: dataclasses.replace(value, sanitized_text=...)",
+        ),
+    ],
+    ids=["a field", "no field", "a value without replace"],
+)
+def test_an_assignment_is_answered_with_how_to_make_a_copy(value: object, name: str, remedy: str) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError) as refused:
+        setattr(value, name, CANARY)
+    assert str(refused.value) == remedy
+
+
+def test_a_subclass_may_have_attributes_of_its_own() -> None:
+    class Noted(Message):
+        note: str
+
+    message = Noted(role=MessageRole.USER, content="x")
+    message.note = "y"
+    assert (message.note, message.content) == ("y", "x")
+    with pytest.raises(
+        dataclasses.FrozenInstanceError, match=r"^Message is immutable; .*\(content=\.\.\.\)$"
+    ):
+        message.content = "z"  # type: ignore[misc]  # as newcomers do

@@ -1,4 +1,4 @@
-"""Arguments of a wrong name, or none: a refusal that names the right ones. Python's own words name none of them."""
+"""Wrong names of arguments, or none, and assignments: refused with what to write, which Python's own words are not."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ _ABSENT: Final = object()
 def explains_names(made: type[_T]) -> type[_T]:
     """Make a frozen dataclass with slots whose constructor answers wrong names with its fields; still a `TypeError`.
 
+    What assigns to a field is told how to make a changed copy.
+
     The constructor is written anew, as `dataclasses` writes one, with a place for what has a wrong name. A call around
     the first one would cost 0.3 µs, a third of what a `Message` takes; this one is no slower than that was, for it
     fills the slots themselves.
     """
     init: Callable[..., None] = made.__init__
     type.__setattr__(made, "__init__", functools.wraps(init)(_constructor(made)))
+    type.__setattr__(made, "__setattr__", _explained_assignment(made))
     return made
 
 
@@ -41,6 +44,24 @@ def _constructor(made: type[Any]) -> Callable[..., None]:
     exec(_source(made, fields), names)  # noqa: S102  # made of names of fields alone
     made_anew: Callable[..., None] = names["__init__"]
     return made_anew
+
+
+def _explained_assignment(made: type[Any]) -> Callable[[object, str, object], None]:
+    fields = frozenset(field.name for field in dataclasses.fields(made))
+    call = "value.replace(" if hasattr(made, "replace") else "dataclasses.replace(value, "
+
+    @functools.wraps(made.__setattr__)
+    def assign(self: object, name: str, value: object) -> None:
+        if type(self) is not made and name not in fields:  # a subclass may have more
+            super(made, self).__setattr__(name, value)
+            return
+        del self, value
+        changed = f"{name}=..." if name in fields else "..."
+        raise dataclasses.FrozenInstanceError(
+            f"{made.__name__} is immutable; make a changed copy: {call}{changed})"
+        )
+
+    return assign
 
 
 def _source(made: type[Any], fields: Sequence[dataclasses.Field[Any]]) -> str:

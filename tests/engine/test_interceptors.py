@@ -394,3 +394,16 @@ def test_a_side_set_on_the_instance_runs_too(driver: Driver) -> None:
     provider = ScriptedProvider(["x"])
     driver.rig(provider, interceptors=[hook]).complete()
     assert provider.requests[0].messages == (Message.user("set"),)
+
+
+def test_an_interceptor_that_assigns_is_told_of_copies(driver: Driver) -> None:
+    def assign(messages: Sequence[Message]) -> Sequence[Message]:
+        setattr(messages[0], "content", "changed")  # noqa: B010  # as newcomers do
+        return messages
+
+    rig = driver.rig(ScriptedProvider(["answer"]), interceptors=[OnRequest(assign)])
+    with pytest.raises(
+        InterceptorError,
+        match=r"raised FrozenInstanceError; .* immutable: return changed copies, made with replace\(content=",
+    ):
+        rig.complete()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import FrozenInstanceError
 from typing import TypeGuard, cast
 
 from tramapy.cancellation import rethrow_if_cancellation
@@ -98,7 +99,9 @@ def _failure(attempt: Attempt, name: str, callback: str, error: Exception) -> Ex
     if isinstance(error, ConfigurationError):
         return error
     attempt.diagnose("operation_interceptor", callback, error)
+    remedy = "A diagnostic observer sees the original"
+    if isinstance(error, FrozenInstanceError):
+        remedy = "Values are immutable: return changed copies, made with replace(content=...) and the like"
     return InterceptorError(
-        f"Interceptor {name}.{callback} raised {class_label(error)}; the operation was stopped. "
-        f"A diagnostic observer sees the original"
+        f"Interceptor {name}.{callback} raised {class_label(error)}; the operation was stopped. {remedy}"
     )
