@@ -6,7 +6,7 @@ import pytest
 
 from tests.clients.plain_event import PlainEvent
 from tramapy import DlpInspectionError
-from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, dumps, encoder
+from tramapy.clients.codec import JsonEvent, JsonPiece, RestPiece, dumps, encoder, json_bytes
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.wire.rest import SKIP
 from tramapy.wire.sse import SseEvent
@@ -28,11 +28,23 @@ def test_an_event_goes_out_as_it_came_unless_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": [1, 2.5, None, True, {}], "é": '你\n"\x1f\u2028'}, "text", 5, [], None, float("inf")]
+    "value", [{"a": [1, 2.5, None, True, {}], "é": '你\n"\x1f\u2028'}, "text", 5, [], None, 1e308]
 )
 def test_json_is_written_alike_with_and_without_the_encoder_in_c(value: object) -> None:
     assert "".join(encoder(None)(value, 0)) == dumps(value)
     assert dumps(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400"])
+def test_a_number_beyond_every_float_stays_json(number: str) -> None:
+    value = json.loads(f'{{"a": [{number}, "Infinity \\\\"], "Infinity": {number}}}')
+    sign = number.removesuffix("1e400")
+    written = f'{{"a":[{sign}1e999,"Infinity \\\\"],"Infinity":{sign}1e999}}'
+    assert dumps(value) == written
+    assert json_bytes(value) == written.encode()
+    assert json_bytes([value, "\ud800"]) == f'[{written},"\\ud800"]'.encode()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        "".join(encoder(None)(value, 0))
 
 
 @pytest.mark.parametrize("is_rest_first", [True, False])

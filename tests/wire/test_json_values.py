@@ -92,6 +92,7 @@ def test_required_text_is_a_text_or_an_error() -> None:
 
 def test_arguments_are_written_as_they_were_said() -> None:
     assert (arguments_of(None), arguments_of("{ }"), arguments_of({"ä": [1]})) == ("", "{ }", '{"ä": [1]}')
+    assert arguments_of({"a": [float("-inf"), "Infinity"]}) == '{"a": [-1e999, "Infinity"]}'
 
 
 def test_value_that_nests_too_deeply_is_an_invalid_answer() -> None:

@@ -13,7 +13,7 @@ from tramapy.engine.native import Lane, NativeAnswer, NativeEnd, NativeEvent, Na
 from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import Message, ToolDefinition
-from tramapy.wire.json_values import mapping_of, parse_object
+from tramapy.wire.json_values import finite_json, mapping_of, parse_object
 from tramapy.wire.rest import Plan, merged, rest_of
 from tramapy.wire.sse import SseEvent, sse_frame
 
@@ -139,12 +139,12 @@ def encoder(make: Callable[..., Any] | None) -> Callable[[object, int], Iterable
     Args:
         make: The standard library's own in C, where it has one.
     """
-    # what was JSON holds itself nowhere
-    plain = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+    # what was JSON holds itself nowhere; what is no number is refused, to be written in another way
+    plain = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
     if make is None:
         return lambda value, _: (plain.encode(value),)
     encode: Callable[[object, int], Iterable[str]] = make(
-        None, plain.default, json.encoder.encode_basestring, None, ":", ",", False, False, True
+        None, plain.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
     )
     return encode
 
@@ -158,15 +158,18 @@ _SCOPE: Final = ("type", "item_id", "index", "output_index", "content_index", "s
 
 def dumps(value: object) -> str:
     """Write JSON as the vendors' clients do: compact, and characters as themselves."""
-    return "".join(_encode(value, 0))
+    try:
+        return "".join(_encode(value, 0))
+    except ValueError:  # a number beyond every float
+        return finite_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def json_bytes(value: object) -> bytes:
     """Write JSON as it goes over the wire; where half a character is in a text, with escapes, as it came."""
     try:
-        return "".join(_encode(value, 0)).encode()
+        return dumps(value).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return finite_json(json.dumps(value, separators=(",", ":"))).encode()
 
 
 def event_object(event: SseEvent) -> tuple[SseEvent, dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, cast
@@ -13,6 +14,7 @@ from tramapy.values import MOST
 __all__ = [
     "arguments_of",
     "count_of",
+    "finite_json",
     "invalid_answer",
     "is_json_text",
     "json_text_of",
@@ -139,10 +141,26 @@ def json_text_of(value: object) -> str:
         ProviderError: It nests too deeply to be written.
     """
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return finite_json(json.dumps(value, ensure_ascii=False))
     except RecursionError:
         failure = invalid_answer("nests too deeply")
     raise failure
+
+
+def finite_json(text: str) -> str:
+    """Return JSON as Python writes it without its word for a number beyond every float, such as 1e400.
+
+    `Infinity` is no JSON; 1e999 is, and every reader takes it for what 1e400 is to it, too.
+    """
+    return _STRING_OR_INFINITY.sub(_finite, text) if "Infinity" in text else text
+
+
+def _finite(found: re.Match[str]) -> str:
+    return "1e999" if found[0] == "Infinity" else found[0]
+
+
+# possessive, for it never pays to give back a part of a string
+_STRING_OR_INFINITY: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|Infinity')
 
 
 def text_of(value: object) -> str | None:
