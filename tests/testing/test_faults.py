@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from tramapy.testing import (
     MalformedStream,
     MidStreamError,
     OversizedBody,
+    PlainAnswer,
     RawBody,
     ScriptedServer,
     SlowAnswer,
@@ -226,3 +228,87 @@ def test_plain_answers_of_all_formats_say_the_same(path: str) -> None:
 def test_a_fault_that_cannot_be_acted_out_is_refused(make: Callable[[], Any], complaint: str) -> None:
     with pytest.raises(TypeError, match=complaint):
         make()
+
+
+FAULTS: dict[str, Callable[..., object]] = {
+    "RawBody": lambda **fields: RawBody(**{"body": b"", **fields}),
+    "HttpRejection": lambda **fields: HttpRejection(**{"status": 500, **fields}),
+    "ConnectionReset": ConnectionReset,
+    "SlowAnswer": lambda **fields: SlowAnswer(**{"gate": Gate(), **fields}),
+    "CutStream": CutStream,
+    "MidStreamError": MidStreamError,
+    "MalformedStream": MalformedStream,
+    "OversizedBody": lambda **fields: OversizedBody(**{"byte_count": 5, **fields}),
+    "GzipBomb": lambda **fields: GzipBomb(**{"byte_count": 5, **fields}),
+    "ErrorDetail": ErrorDetail,
+    "PlainAnswer": lambda **fields: PlainAnswer(**{"answer": "x", **fields}),
+}
+WRONG: dict[str, tuple[object, str]] = {
+    "after_events": ("2", r"takes an int, not str"),
+    "answer": (5, r"takes a str or a ModelResponse, not int"),
+    "body": ("x", r"takes bytes or a mapping, not str; encode a text"),
+    "byte_count": (5.0, r"takes an int, not float"),
+    "code": (429, r"takes str, not int; write it in quotes"),
+    "data": ("x", r"takes bytes, not str; encode a text"),
+    "detail": ("x", r"takes ErrorDetail, not str; for example .*"),
+    "error_type": (ValueError, r"takes str, not type; write it in quotes"),
+    "gate": (None, r"takes Gate, not NoneType; write gate=Gate\(\), .*"),
+    "headers": ([], r"takes a mapping, not list; for example \{'retry-after': '2'\}"),
+    "is_clean": (1, r"takes bool, not int; write True or False"),
+    "is_one_event": (None, r"takes bool, not NoneType; write True or False"),
+    "message": (None, r"takes str, not NoneType; write it in quotes"),
+    "status": ("500", r"takes an int, not str"),
+}
+FIELDS = [
+    (fault, field.name)
+    for fault, make in FAULTS.items()
+    for field in dataclasses.fields(make())  # type: ignore[arg-type]  # all of them are
+]
+
+
+@pytest.mark.parametrize(("fault", "field"), FIELDS)
+def test_every_field_of_a_fault_is_checked(fault: str, field: str) -> None:
+    wrong, complaint = WRONG[field]
+    with pytest.raises(TypeError, match=rf"^{fault}\.{field} {complaint}$"):
+        FAULTS[fault](**{field: wrong})
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: HttpRejection(status=42), r"HttpRejection\.status is 42; give at least 200"),
+        (lambda: RawBody(body=b"", status=600), r"RawBody\.status is 600; give at most 599"),
+        (lambda: CutStream(after_events=-1), r"CutStream\.after_events is -1; give at least 0"),
+        (lambda: OversizedBody(byte_count=0), r"OversizedBody\.byte_count is 0; give at least 1"),
+        (
+            lambda: HttpRejection(status=429, headers={"retry after": "2"}),
+            r"HttpRejection\.headers has a name that no header can have, 'retry after'",
+        ),
+        (
+            lambda: HttpRejection(status=429, headers={"retry-after": "2\r\nx: y"}),
+            r"HttpRejection\.headers\['retry-after'\] has a character that no header can have; write Latin-1 on .*",
+        ),
+    ],
+)
+def test_a_field_out_of_range_is_refused(make: Callable[[], object], complaint: str) -> None:
+    with pytest.raises(ValueError, match=f"^{complaint}$"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("headers", "complaint"),
+    [
+        ({"retry-after": 2}, r"headers\['retry-after'\] takes a str, not int; write it in quotes"),
+        ({5: "x"}, r"headers has a name of type int; each is a str"),
+    ],
+)
+def test_headers_are_texts(headers: Any, complaint: str) -> None:
+    with pytest.raises(TypeError, match=rf"^HttpRejection\.{complaint}$"):
+        HttpRejection(status=429, headers=headers)
+
+
+@pytest.mark.parametrize("make", [ConnectionReset, CutStream], ids=["reset", "cut"])
+def test_none_is_for_what_is_none_by_default(make: Callable[..., object]) -> None:
+    assert make(after_events=None) == make()
+    with pytest.raises(TypeError, match=r"after_events takes an int, not NoneType"):
+        MidStreamError(after_events=None)  # type: ignore[arg-type]  # as newcomers do

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from tramapy.keywords import explains_names
 from tramapy.messages import ModelResponse, TokenUsage
+from tramapy.testing.checked import Checked
 from tramapy.testing.gate import Gate
 from tramapy.testing.pieces import Split, split_words
 
@@ -62,7 +63,7 @@ class ServerRequest:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorDetail:
+class ErrorDetail(Checked):
     """An error as a provider words it, in whichever wire format."""
 
     status: int = 500

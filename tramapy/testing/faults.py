@@ -10,6 +10,7 @@ from typing import Final
 
 from tramapy.keywords import explains_names
 from tramapy.messages import ModelResponse
+from tramapy.testing.checked import Checked
 from tramapy.testing.exchange import (
     BeginBody,
     CloseConnection,
@@ -46,7 +47,7 @@ _BLOCK_BYTES: Final = 64 * 1024
 
 @explains_names
 @dataclass(frozen=True, slots=True)
-class PlainAnswer:
+class PlainAnswer(Checked):
     """Answer as asked: one JSON body, or a stream."""
 
     answer: str | ModelResponse = field(repr=False)
@@ -64,7 +65,7 @@ class PlainAnswer:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RawBody:
+class RawBody(Checked):
     """Answer with a body of your own, whatever was asked for.
 
     Args:
@@ -77,12 +78,6 @@ class RawBody:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=lambda: JSON)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.body, (bytes, Mapping)):
-            raise TypeError(
-                f"RawBody.body takes bytes or a mapping, not {type(self.body).__name__}; encode a text"
-            )
-
     def steps(self, exchange: Exchange) -> Iterator[Step]:
         """Yield what to do, in order."""
         del exchange  # the same body for every request
@@ -91,7 +86,7 @@ class RawBody:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpRejection:
+class HttpRejection(Checked):
     """Answer with an error status and a body as the API words it.
 
     Args:
@@ -119,7 +114,7 @@ class HttpRejection:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionReset:
+class ConnectionReset(Checked):
     """Reset the connection: before any answer, or in the middle of one.
 
     Args:
@@ -139,7 +134,7 @@ class ConnectionReset:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlowAnswer:
+class SlowAnswer(Checked):
     """Stand at a gate until the test releases it: before the answer, or in the middle of it.
 
     Args:
@@ -154,6 +149,7 @@ class SlowAnswer:
     after_events: int | None = None
 
     def __post_init__(self) -> None:
+        Checked.__post_init__(self)
         instance("SlowAnswer.gate", self.gate, Gate, "write gate=Gate(), and gate.release() to let it go on")
 
     def steps(self, exchange: Exchange) -> Iterator[Step]:
@@ -170,7 +166,7 @@ class SlowAnswer:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CutStream:
+class CutStream(Checked):
     """Stop a stream before its terminal events, so that it looks like an end that is none.
 
     Args:
@@ -194,7 +190,7 @@ class CutStream:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MidStreamError:
+class MidStreamError(Checked):
     """Send an error object in the middle of a stream whose status was 200.
 
     Args:
@@ -208,6 +204,7 @@ class MidStreamError:
     after_events: int = 2
 
     def __post_init__(self) -> None:
+        Checked.__post_init__(self)
         instance(
             "MidStreamError.detail",
             self.detail,
@@ -226,7 +223,7 @@ class MidStreamError:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MalformedStream:
+class MalformedStream(Checked):
     """Send bytes that are no event of the format in the middle of a stream, then the rest of it.
 
     Args:
@@ -238,9 +235,6 @@ class MalformedStream:
     data: bytes = b"data: {broken\n\n"
     answer: str | ModelResponse = field(default="half an answer", repr=False)
     after_events: int = 2
-
-    def __post_init__(self) -> None:
-        instance("MalformedStream.data", self.data, bytes, "encode a text")
 
     def steps(self, exchange: Exchange) -> Iterator[Step]:
         """Yield what to do, in order."""
@@ -257,7 +251,7 @@ class MalformedStream:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OversizedBody:
+class OversizedBody(Checked):
     """Send a body of at least `byte_count` bytes: one long string, or in a stream many events.
 
     Args:
@@ -285,7 +279,7 @@ class OversizedBody:
 
 @explains_names
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GzipBomb:
+class GzipBomb(Checked):
     """Send a small compressed body that grows to `byte_count` bytes, plain or as one event.
 
     Args:
