@@ -25,18 +25,33 @@ def explains_names(made: type[_T]) -> type[_T]:
 
     The constructor is written anew, as `dataclasses` writes one, with a place for what has a wrong name. A call around
     the first one would cost 0.3 µs, a third of what a `Message` takes; this one is no slower than that was, for it
-    fills the slots themselves.
+    fills the slots themselves. It is written at its first call: at the import, all of them would take 3 ms.
     """
     init: Callable[..., None] = made.__init__
-    type.__setattr__(made, "__init__", functools.wraps(init)(_constructor(made)))
+
+    @functools.wraps(init)
+    def first(self: object, *unnamed: object, **named: object) -> None:
+        constructor = functools.wraps(init)(_constructor(made, init))
+        # two threads may write it at the same time, and it is the same
+        type.__setattr__(made, "__init__", constructor)
+        try:
+            constructor(self, *unnamed, **named)
+        except (TypeError, ValueError) as error:
+            failure = error
+        else:
+            return
+        del self, unnamed, named  # what was given is in no frame of the error
+        raise failure
+
+    type.__setattr__(made, "__init__", first)
     type.__setattr__(made, "__setattr__", _explained_assignment(made))
     return made
 
 
-def _constructor(made: type[Any]) -> Callable[..., None]:
+def _constructor(made: type[Any], init: Callable[..., None]) -> Callable[..., None]:
     fields = dataclasses.fields(made)
     names: dict[str, Any] = {"_absent": _ABSENT, "_refused": functools.partial(_refused, made)}
-    names["_init"] = made.__init__
+    names["_init"] = init
     for field in fields:
         names[f"_set_{field.name}"] = getattr(made, field.name).__set__  # of the slot
         names[f"_default_{field.name}"] = field.default
@@ -47,15 +62,13 @@ def _constructor(made: type[Any]) -> Callable[..., None]:
 
 
 def _explained_assignment(made: type[Any]) -> Callable[[object, str, object], None]:
-    fields = frozenset(field.name for field in dataclasses.fields(made))
-    call = "value.replace(" if hasattr(made, "replace") else "dataclasses.replace(value, "
-
-    @functools.wraps(made.__setattr__)
     def assign(self: object, name: str, value: object) -> None:
+        fields = [field.name for field in dataclasses.fields(made)]
         if type(self) is not made and name not in fields:  # a subclass may have more
             super(made, self).__setattr__(name, value)
             return
         del self, value
+        call = "value.replace(" if hasattr(made, "replace") else "dataclasses.replace(value, "
         changed = f"{name}=..." if name in fields else "..."
         raise dataclasses.FrozenInstanceError(
             f"{made.__name__} is immutable; make a changed copy: {call}{changed})"
