@@ -101,3 +101,9 @@ def test_no_frame_of_ours_holds_the_prompt_or_the_key(any_world: World, is_strea
         assert caught.value.__context__ is None
 
     any_world.use([], step, interceptors=[Refusing()])
+
+
+def test_a_url_without_a_host_is_no_place_for_a_password() -> None:
+    request = httpx2.Request("POST", "user:canary-4711@localhost/v1")
+    both: Any = vendor_error(ProviderError("p"), OPENAI, httpx2, request)
+    assert (both.request.method, str(both.request.url)) == ("POST", "")

@@ -48,7 +48,9 @@ def vendor_error(
         return error
     if not isinstance(error, ProviderError):
         return made_theirs(error, vendor.base)
-    bare = library.Request(request.method, request.url.copy_with(query=None, userinfo=b""))
+    # a URL without a host is none: what is in front of its @ is in no place that could be taken away
+    url = request.url.copy_with(query=None, userinfo=b"") if request.url.host else ""
+    bare = library.Request(request.method, url)
     kind = vendor.timeout if isinstance(error, ProviderTimeoutError) else vendor.connection
     no_answer = dict.fromkeys(("body", "code", "param", "type"))
     return made_theirs(error, kind, {**no_answer, "message": str(error), "request": bare})

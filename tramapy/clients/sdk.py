@@ -21,6 +21,7 @@ from tramapy.hooks.provider import AsyncProvider, Provider
 from tramapy.remedies import sdk_client_name
 from tramapy.runtime import detached
 from tramapy.values import described
+from tramapy.wire.base_url import require_base_url
 from tramapy.wire.http_library import HttpLibrary, library_of
 
 __all__ = ["SdkClient", "sdk_client", "unwrapped", "vendor_errors"]
@@ -153,6 +154,7 @@ def sdk_client(client: object, where: str = "wrap") -> SdkClient:
             continue
         _refuse_signing(client, where)
         _require_version(vendor, module)
+        require_base_url(where, cast("Any", client).base_url)
         return _checked(vendor, module, client, is_async=isinstance(client, getattr(module, f"Async{title}")))
     _refuse_signing(client, where)
     raise ConfigurationError(f"{where} {_TAKES}; what it got is {described(client)}: {_remedy(client)}")

@@ -18,6 +18,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.providers.sdk_failures import SdkErrors, refused_call
 from tramapy.remedies import sdk_client_name
 from tramapy.values import described
+from tramapy.wire.base_url import require_base_url
 from tramapy.wire.http_library import (
     AsyncHttpClient,
     AsyncHttpResponse,
@@ -161,6 +162,7 @@ def _http_client_of(sdk: Sdk, client: object, kind: type[Any], owner: str) -> ob
             f"The installed {sdk.title} SDK, {sdk.version}, keeps its HTTP client elsewhere than the "
             "versions that are known. Install one that is, and report this."
         )
+    require_base_url(owner, cast("Any", client).base_url)
     return found
 
 

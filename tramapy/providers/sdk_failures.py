@@ -100,7 +100,7 @@ class FailureMapper:
             )
         if isinstance(error, self._errors.connection):
             return _failure(
-                f"The provider could not be reached ({name}). Check the client's URL, its proxy and the network.",
+                f"The provider could not be reached ({name}). Check the client's base_url, its proxy and the network.",
                 ProviderFailureCode.CONNECTION_FAILED,
                 retryable=True,
             )

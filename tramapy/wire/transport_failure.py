@@ -39,7 +39,7 @@ def transport_failure(
     if isinstance(error, (library.RequestError, OSError, *ANYIO_ERRORS)):
         is_early = code is ProviderFailureCode.CONNECTION_FAILED
         message = (
-            f"The provider could not be reached ({name}). Check the client's URL, its proxy and the network."
+            f"The provider could not be reached ({name}). Check the client's base_url, its proxy and the network."
             if is_early
             else f"The connection to the provider was lost ({name})."
         )
