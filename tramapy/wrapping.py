@@ -103,6 +103,11 @@ def _record_of(client: object) -> _Wrapped | None:
 
 
 def _build(sdk: SdkClient, assembly: Assembly, max_retries: int, breaker_of: Pipeline | None = None) -> Any:
+    if assembly.allow:
+        # here and not above: few allow anything
+        from tramapy.clients.call_names import require_call_names
+
+        require_call_names(sdk.client, assembly.allow)
     primary_id = assembly.provider_id or sdk.default_id
     bound: dict[str, BoundProvider] = {
         primary_id: _exchange(sdk, assembly, is_fallback=False).bound(primary_id)
