@@ -11,6 +11,7 @@ from tests.docs.pages import DOCS, PAGES, ROOT, blocks_of, page_id, prose_of
 
 _LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+_SECTION = re.compile(r"^## +(.+?) *$", re.MULTILINE)
 _PAGE_IN_SOURCE = re.compile(r"\bdocs/[\w./-]+\.md")
 
 # how a page begins; its example comes before anything else
@@ -56,7 +57,7 @@ def test_a_page_begins_with_an_example_and_ends_with_its_limits(page: Path) -> N
     assert not [line for line in lines[: first.line - 2] if line.startswith("## ")], (
         "a section stands before the example"
     )
-    assert _HEADING.findall(prose_of(page))[-1] == "Limits"
+    assert _SECTION.findall(prose_of(page))[-1] == "Limits"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tramapy").rglob("*.py")), ids=lambda path: path.stem)
