@@ -29,13 +29,17 @@ def explains_names(made: type[_T]) -> type[_T]:
     """
     init: Callable[..., None] = made.__init__
 
+    written: list[Callable[..., None]] = []
+
     @functools.wraps(init)
     def first(self: object, *unnamed: object, **named: object) -> None:
-        constructor = functools.wraps(init)(_constructor(made, init))
-        # two threads may write it at the same time, and it is the same
-        type.__setattr__(made, "__init__", constructor)
+        if not written:
+            # two threads may write it at the same time, and it is the same
+            written.append(functools.wraps(init)(_constructor(made, init)))
+        if made.__init__ is first:  # and nothing stands around it
+            type.__setattr__(made, "__init__", written[0])
         try:
-            constructor(self, *unnamed, **named)
+            written[0](self, *unnamed, **named)
         except (TypeError, ValueError) as error:
             failure = error
         else:
@@ -51,7 +55,7 @@ def explains_names(made: type[_T]) -> type[_T]:
 def _constructor(made: type[Any], init: Callable[..., None]) -> Callable[..., None]:
     fields = dataclasses.fields(made)
     names: dict[str, Any] = {"_absent": _ABSENT, "_refused": functools.partial(_refused, made)}
-    names["_init"] = init
+    names |= {"__name__": made.__module__, "_init": init}
     for field in fields:
         names[f"_set_{field.name}"] = getattr(made, field.name).__set__  # of the slot
         names[f"_default_{field.name}"] = field.default
