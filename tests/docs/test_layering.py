@@ -7,6 +7,7 @@ import graphlib
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,11 @@ def module_name(path: Path) -> str:
 SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
-def imports_of(name: str) -> set[str]:
+@cache
+def imports_of(name: str) -> frozenset[str]:
     """Return the modules of the package that a module imports, also inside functions, but not for types alone."""
     tree = ast.parse(SOURCES[name].read_text(encoding="utf-8"))
-    return {target for node in _without_typing(tree) for target in _targets(node)}
+    return frozenset(target for node in _without_typing(tree) for target in _targets(node))
 
 
 def _without_typing(node: ast.AST) -> Iterator[ast.AST]:
