@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 
 from tramapy.dlp.interceptor import Backend, RuleBasedDlpInterceptor
@@ -41,6 +42,12 @@ def interceptor_of(
 ) -> RuleBasedDlpInterceptor:
     configuration = RuleBasedDlpConfiguration(rules=rules, max_text_length=max_text_length)
     return RuleBasedDlpInterceptor(configuration, backend=backend)
+
+
+@cache
+def default_rules(backend: Backend = "auto") -> RuleBasedDlpInterceptor:
+    """All packs, compiled once for all tests: an interceptor keeps nothing of what it inspects."""
+    return RuleBasedDlpInterceptor.with_default_rules(backend=backend)
 
 
 def rule_of(pattern: str, rule_id: str = "rule", replacement: str = "[#]") -> DlpRule:

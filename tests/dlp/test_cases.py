@@ -7,12 +7,12 @@ import random
 import pytest
 
 from tests.dlp.cases import CASES, Case
-from tests.dlp.contexts import BACKENDS, counts, inspect, split_at, streamed
+from tests.dlp.contexts import BACKENDS, counts, default_rules, inspect, split_at, streamed
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import ALL, encoded
 
-DEFAULT = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
+DEFAULT = {backend: default_rules(backend) for backend in BACKENDS}
 WITH_ENCODED = {
     backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend, packs=(*ALL, encoded))
     for backend in BACKENDS

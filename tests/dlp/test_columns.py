@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, context_of, inspect, split_at, streamed
+from tests.dlp.contexts import BACKENDS, context_of, default_rules, inspect, split_at, streamed
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.columns import Columns
 from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import password_columns
 from tramapy.dlp.view import View
 
-DLP = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
+DLP = {backend: default_rules(backend) for backend in BACKENDS}
 PROSE = "so the story goes on, and on. " * 90
 
 # `*` stands for what is taken.

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.dlp_fuzz import Mixture
 from benchmarks.dlp_texts import PLANTED, clean, dirty
-from tests.dlp.contexts import inspect
+from tests.dlp.contexts import default_rules, inspect
 from tramapy.dlp import RuleBasedDlpInterceptor, detector, hints
 from tramapy.dlp.finders import load_re2
 from tramapy.dlp.hints import Hints
@@ -22,7 +22,7 @@ LONG = clean(3_000) + "b@c.dd " + clean(9_000) + "".join(f"{planted} " for plant
 @pytest.fixture(name="backends", scope="module")
 def _backends() -> tuple[RuleBasedDlpInterceptor, RuleBasedDlpInterceptor]:
     pytest.importorskip("re2")
-    plain, quick = (RuleBasedDlpInterceptor.with_default_rules(backend=name) for name in ("stdlib", "re2"))
+    plain, quick = (default_rules(name) for name in ("stdlib", "re2"))
     return plain, quick
 
 

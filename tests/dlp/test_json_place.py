@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.dlp.contexts import inspect
-from tramapy.dlp import DlpRule, RuleBasedDlpInterceptor
+from tests.dlp.contexts import default_rules, inspect
+from tramapy.dlp import DlpRule
 from tramapy.dlp.claims import Claim
 from tramapy.dlp.json_place import JsonPlace
 from tramapy.dlp.json_spans import fitted_spans
@@ -23,7 +23,7 @@ def test_a_backslash_outside_of_a_string_escapes_nothing() -> None:
 
 @pytest.mark.parametrize("number", ["1.5e10", "-2E+30", "4111111111111111.0"])
 def test_a_number_in_any_form_becomes_a_string(number: str) -> None:
-    dlp = RuleBasedDlpInterceptor.with_default_rules()
+    dlp = default_rules()
     sanitized = inspect(dlp, f'{{"password": {number}}}').sanitized_text
     assert json.loads(sanitized) in (
         {"password": "[REDACTED:password]"},

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, EMAIL, context_of, counts, inspect, split_at, streamed
+from tests.dlp.contexts import BACKENDS, EMAIL, context_of, counts, default_rules, inspect, split_at, streamed
 from tests.memory import peak_bytes
 from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, RulePack
 from tramapy.dlp.interceptor import Backend
@@ -284,7 +284,7 @@ def long_texts(source: random.Random) -> str:
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_longer_than_a_stream_holds_gives_the_whole_result_too(seed: int) -> None:
     source = random.Random(seed)
-    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
+    interceptor = default_rules("stdlib")
     for _ in range(6):
         text = long_texts(source)
         whole = inspect(interceptor, text)
@@ -294,7 +294,7 @@ def test_what_is_longer_than_a_stream_holds_gives_the_whole_result_too(seed: int
 
 
 def test_a_long_token_is_not_held() -> None:
-    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
+    interceptor = default_rules("stdlib")
     stream = interceptor.open_stream(context_of())
     released = stream.feed("key sk-" + "ant-" + "EXAMPLE0" * 1_000)
     assert released == "key [REDACTED:anthropic_key]"
@@ -310,7 +310,7 @@ def test_a_long_token_is_not_held() -> None:
     ids=["invisible", "a token that ends before the piece does"],
 )
 def test_what_a_stream_keeps_is_bounded(piece: str, released: str) -> None:
-    dlp = RuleBasedDlpInterceptor.with_default_rules()
+    dlp = default_rules()
 
     def kept() -> None:
         stream = dlp.open_stream(context_of())
@@ -418,7 +418,7 @@ def test_no_repr_shows_a_key_or_what_is_allowed() -> None:
     ids=["ends in marks", "an address", "a short block", "a long block", "a name"],
 )
 def test_what_overlaps_the_end_of_a_long_match_gives_the_whole_result(text: str, size: int) -> None:
-    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
+    interceptor = default_rules("stdlib")
     assert streamed(interceptor, split_at(text, range(0, len(text), size))) == inspect(interceptor, text)
 
 
@@ -441,7 +441,7 @@ def test_a_rule_that_only_the_automaton_searches_in_linear_time_runs_beside_the_
     ],
 )
 def test_an_exclamation_mark_at_the_end_of_a_password_goes_with_it(text: str, expected: str) -> None:
-    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
+    interceptor = default_rules("stdlib")
     assert inspect(interceptor, text).sanitized_text == expected
     for place in range(len(text) + 1):
         assert streamed(interceptor, [text[:place], text[place:]]).sanitized_text == expected

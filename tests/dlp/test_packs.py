@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, counts, inspect, streamed
+from tests.dlp.contexts import BACKENDS, counts, default_rules, inspect, streamed
 from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.dialect import parse
 from tramapy.dlp.folding import fold
@@ -20,7 +20,7 @@ from tramapy.dlp.packs import ALL, encoded, pii
 from tramapy.dlp.view import View
 from tramapy.hooks.dlp import DlpRedaction
 
-DLP = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
+DLP = {backend: default_rules(backend) for backend in BACKENDS}
 RULES = [rule for pack in (*ALL, encoded) for rule in pack.rules]
 
 
@@ -372,7 +372,7 @@ def test_a_search_of_encoded_text_stops_behind_its_window() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_query_name_that_only_ends_like_a_key_is_none(backend: Backend) -> None:
     text = "https://x.example/?no_auth=aB3dE5fG7hJ9kL"
-    dlp = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    dlp = default_rules(backend)
     assert inspect(dlp, text).sanitized_text == text
 
 

@@ -6,11 +6,10 @@ import base64
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, counts, inspect, streamed
-from tramapy.dlp import RuleBasedDlpInterceptor
+from tests.dlp.contexts import BACKENDS, counts, default_rules, inspect, streamed
 from tramapy.dlp.interceptor import Backend
 
-DLP = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
+DLP = {backend: default_rules(backend) for backend in BACKENDS}
 PROSE = "so the story goes on and on. " * 9
 PAIR = base64.b64encode(b"ann:hunter2").decode()
 HASHED = "*" + "0123456789ABCDEF0123" * 2

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks.dlp_fuzz import Fuzzer
-from tests.dlp.contexts import BACKENDS, context_of
+from tests.dlp.contexts import BACKENDS, context_of, default_rules
 from tramapy.dlp import DlpAction, RuleBasedDlpInterceptor
 
 _TEXTS = 40
@@ -34,7 +34,7 @@ def test_a_short_run_of_the_fuzzer_finds_nothing(seed):
 )
 def test_a_value_that_reaches_over_a_string_leaves_json(document, backend):
     text = json.dumps(document)
-    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    interceptor = default_rules(backend)
     sanitized = json.loads(interceptor.inspect(context_of(), text).sanitized_text)
     assert type(sanitized) is type(document)
     assert len(sanitized) == len(document)
@@ -46,7 +46,7 @@ def test_a_value_that_reaches_over_a_string_leaves_json(document, backend):
     ["password: ", "--api-key ", "Kennwort: ", "requirepass ", "IDENTIFIED BY ", "mysql -p", "curl -u ann:"],
 )
 def test_an_apostrophe_or_backtick_of_another_string_ends_no_value(name, mark):
-    interceptor = RuleBasedDlpInterceptor.with_default_rules()
+    interceptor = default_rules()
     text = json.dumps({"a": name + mark, "b1": 12345, "c": f"it{mark}s x1!"})
     assert interceptor.inspect(context_of(), text).sanitized_text == text
 
@@ -61,7 +61,7 @@ def test_an_apostrophe_or_backtick_of_another_string_ends_no_value(name, mark):
     ],
 )
 def test_a_value_that_stands_in_the_marker_is_not_shown_by_it(text, expected, backend):
-    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    interceptor = default_rules(backend)
     assert interceptor.inspect(context_of(), text).sanitized_text == expected
     assert interceptor.inspect(context_of(), expected).sanitized_text == expected
 
@@ -79,7 +79,7 @@ def test_a_value_that_stands_in_the_marker_is_not_shown_by_it(text, expected, ba
     ],
 )
 def test_the_words_of_a_marker_name_no_value(text, backend):
-    interceptor = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    interceptor = default_rules(backend)
     once = interceptor.inspect(context_of(), text).sanitized_text
     assert "[REDACTED:" in once
     assert interceptor.inspect(context_of(), once).sanitized_text == once
@@ -88,7 +88,7 @@ def test_the_words_of_a_marker_name_no_value(text, backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_both_backends_find_a_bare_taxpayer_number(backend):
     text = "a line of harmless text " * 10 + "my ITIN 912701234 it is"
-    result = RuleBasedDlpInterceptor.with_default_rules(backend=backend).inspect(context_of(), text)
+    result = default_rules(backend).inspect(context_of(), text)
     assert "912701234" not in result.sanitized_text
 
 
@@ -137,7 +137,7 @@ _KEY = (
     ],
 )
 def test_a_stream_cuts_what_the_whole_text_is_cut_to(text, expected, step):
-    interceptor = RuleBasedDlpInterceptor.with_default_rules()
+    interceptor = default_rules()
     assert interceptor.inspect(context_of(), text).sanitized_text == expected
     stream = interceptor.open_stream(context_of())
     pieces = [stream.feed(text[start : start + step]) for start in range(0, len(text), step)]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, inspect, streamed
-from tramapy.dlp import RuleBasedDlpInterceptor
+from tests.dlp.contexts import BACKENDS, default_rules, inspect, streamed
 from tramapy.dlp.interceptor import Backend
 
-DLP = {backend: RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS}
+DLP = {backend: default_rules(backend) for backend in BACKENDS}
 PROSE = "so the story goes on and on. " * 9
 
 TAKEN = {

@@ -7,24 +7,17 @@ import functools
 import pytest
 
 from benchmarks.dlp_texts import HOSTILE, hostile
-from tests.dlp.contexts import BACKENDS, context_of, inspect, split_at
+from tests.dlp.contexts import BACKENDS, context_of, default_rules, inspect, split_at
 from tests.dlp.test_work import count_calls
-from tramapy.dlp import RuleBasedDlpInterceptor
 from tramapy.dlp.detector import PackDetector
 from tramapy.dlp.finders import load_re2
 from tramapy.dlp.folding import fold
-from tramapy.dlp.interceptor import Backend
 from tramapy.dlp.packs import ALL
 from tramapy.dlp.view import View
 
 _LENGTH = 3_000
 _RULES = [rule for pack in ALL for rule in pack.rules]
 _SHAPES = pytest.mark.parametrize("shape", HOSTILE)
-
-
-@functools.cache
-def _interceptor(backend: Backend) -> RuleBasedDlpInterceptor:
-    return RuleBasedDlpInterceptor.with_default_rules(backend=backend)
 
 
 @functools.cache
@@ -41,7 +34,7 @@ def _growth(action, shape: str, length: int = _LENGTH) -> float:
 @pytest.mark.parametrize("backend", BACKENDS)
 @_SHAPES
 def test_twice_the_hostile_text_takes_twice_the_calls(shape, backend):
-    interceptor = _interceptor(backend)
+    interceptor = default_rules(backend)
 
     def growth(length: int) -> float:
         return _growth(lambda text: inspect(interceptor, text), shape, length)
@@ -52,7 +45,7 @@ def test_twice_the_hostile_text_takes_twice_the_calls(shape, backend):
 
 @_SHAPES
 def test_hostile_text_takes_few_calls_a_character(shape):
-    interceptor = _interceptor("stdlib")
+    interceptor = default_rules("stdlib")
     text = hostile(HOSTILE[shape], _LENGTH)
     inspect(interceptor, text)
     assert count_calls(lambda: inspect(interceptor, text)) <= 12 * len(text)
@@ -60,7 +53,7 @@ def test_hostile_text_takes_few_calls_a_character(shape):
 
 @_SHAPES
 def test_a_stream_of_hostile_text_takes_few_calls_a_character(shape):
-    interceptor = _interceptor("stdlib")
+    interceptor = default_rules("stdlib")
     text = hostile(HOSTILE[shape], 4 * _LENGTH)
 
     def stream_all() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, inspect, streamed
-from tramapy.dlp.interceptor import Backend, RuleBasedDlpInterceptor
+from tests.dlp.contexts import BACKENDS, default_rules, inspect, streamed
+from tramapy.dlp.interceptor import Backend
 
 _LINES = ["Ab3dEf6hIj9lMn2pQr5t" * 3 + "Xy1z" for _ in range(3)] + ["Ab3dEf6hIjk="]
 _BEGIN = "-----BEGIN " + "RSA PRIVATE KEY-----"
@@ -52,7 +52,7 @@ _HARMLESS = (
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("joint", _JOINTS, ids=repr)
 def test_a_key_block_goes_whole_however_its_lines_are_joined(backend: Backend, joint: str) -> None:
-    dlp = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    dlp = default_rules(backend)
     text = joint.join(["key:", _BEGIN, *_LINES, _END, "(end)"])
     result = inspect(dlp, text)
     assert not [line for line in _LINES if line in result.sanitized_text]
@@ -65,7 +65,7 @@ def test_a_key_block_goes_whole_however_its_lines_are_joined(backend: Backend, j
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("text", "value"), _PAIRS)
 def test_a_value_is_found_as_it_is_written(backend: Backend, text: str, value: str) -> None:
-    dlp = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    dlp = default_rules(backend)
     result = inspect(dlp, text)
     assert value not in result.sanitized_text
     assert inspect(dlp, result.sanitized_text).sanitized_text == result.sanitized_text
@@ -76,4 +76,4 @@ def test_a_value_is_found_as_it_is_written(backend: Backend, text: str, value: s
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("text", _HARMLESS)
 def test_what_only_looks_alike_stays(backend: Backend, text: str) -> None:
-    assert inspect(RuleBasedDlpInterceptor.with_default_rules(backend=backend), text).sanitized_text == text
+    assert inspect(default_rules(backend), text).sanitized_text == text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.dlp.contexts import context_of, counts, interceptor_of, rule_of
+from tests.dlp.contexts import context_of, counts, default_rules, interceptor_of, rule_of
 from tramapy import (
     CompositeDlpInterceptor,
     DlpAction,
@@ -31,7 +31,7 @@ CARD = "4111 1111 1111 1111"
 TOKEN = "sk-ant-api03-" + "Ab1x9Qz7" * 11 + "AA"
 LONG = "eyJhbGciOiJIUzI1NiJ9.eyJ" + "Ab9_" * 900 + "." + "x9Z-" * 20
 
-DEFAULT = RuleBasedDlpInterceptor.with_default_rules()
+DEFAULT = default_rules()
 NUMBERS = rule_of(r"\bno\d{3}\b", "number", "[N]")
 WITH_ADDED = RuleBasedDlpInterceptor.with_default_rules(rules=[NUMBERS])
 ADDED_ALONE = interceptor_of(NUMBERS, rule_of(r"\[N\] ends$", "end", "[E]"))

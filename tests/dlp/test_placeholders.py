@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dlp.cases import CASES
-from tests.dlp.contexts import BACKENDS, EMAIL, context_of, split_at
+from tests.dlp.contexts import BACKENDS, EMAIL, context_of, default_rules, split_at
 from tramapy import CompositeDlpInterceptor, ConfigurationError, DlpInspectionError
 from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, Vault
 from tramapy.dlp.packs import ALL, encoded
@@ -96,7 +96,7 @@ def test_only_the_rules_that_say_so_make_placeholders():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_rule_of_a_pack_finds_a_placeholder(backend):
     dlp = packs(backend)
-    clean = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
+    clean = default_rules(backend)
     seeds = random.Random(11)
     for rule_id in EVERYTHING:
         for _ in range(12):
@@ -226,7 +226,7 @@ def test_without_a_vault_nothing_is_inspected():
 
 def test_a_vault_without_such_a_rule_is_not_used():
     vault = Vault()
-    dlp = RuleBasedDlpInterceptor.with_default_rules()
+    dlp = default_rules()
     assert dlp.inspect(with_vault(vault), "ann@example.com").sanitized_text == "[REDACTED:email]"
     assert not len(vault)
 
@@ -330,7 +330,7 @@ def test_a_rule_that_outgoing_text_never_meets_is_refused(content_types):
 
 
 def test_an_interceptor_says_whether_it_makes_placeholders():
-    plain = RuleBasedDlpInterceptor.with_default_rules()
+    plain = default_rules()
     assert not plain.uses_placeholders
     assert packs().uses_placeholders
     assert CompositeDlpInterceptor([plain, packs()]).uses_placeholders

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.dlp.contexts import context_of
-from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RuleBasedDlpInterceptor, RulePack
+from tests.dlp.contexts import context_of, default_rules
+from tramapy.dlp import DlpAction, DlpRule, RuleBasedDlpConfiguration, RulePack
 from tramapy.dlp.packs import ALL, pii
 from tramapy.dlp.portable import PortableRules
 from tramapy.errors import ConfigurationError
@@ -72,7 +72,7 @@ def test_repr_shows_no_pattern_text_or_key() -> None:
 
 
 def test_anything_but_a_configuration_is_refused() -> None:
-    dlp: Any = RuleBasedDlpInterceptor.with_default_rules()
+    dlp: Any = default_rules()
     with pytest.raises(
         TypeError, match=r"^PortableRules\.of takes a RuleBasedDlpConfiguration, not RuleBasedDlpI"
     ):

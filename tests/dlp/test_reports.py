@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, context_of, counts, inspect, streamed
+from tests.dlp.contexts import BACKENDS, context_of, counts, default_rules, inspect, streamed
 from tramapy.dlp import DlpAction, RuleBasedDlpInterceptor, Vault
 from tramapy.dlp.interceptor import Backend
 from tramapy.errors import DlpInspectionError
 
-DLP = RuleBasedDlpInterceptor.with_default_rules(backend="stdlib")
+DLP = default_rules("stdlib")
 
 
 def test_langchain_40767_arguments_of_a_tool_never_become_empty() -> None:
@@ -83,7 +83,7 @@ def test_eliza_15348_a_value_is_held_with_the_word_before_it() -> None:
 def test_presidio_2063_dots_and_ats_cost_no_more_than_their_length() -> None:
     for text in ("." * 20_000, "a.a.a." * 5_000, "a@a.a.a@" * 3_000, "a.b@" * 5_000 + "example.com"):
         for backend in BACKENDS:
-            inspect(RuleBasedDlpInterceptor.with_default_rules(backend=backend), text)
+            inspect(default_rules(backend), text)
 
 
 def test_presidio_1925_neighbours_of_one_kind_all_go_and_are_counted() -> None:
@@ -140,7 +140,7 @@ def test_nemo_818_ordinary_words_stay() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_reported_text_is_redacted_as_it_should_be(text: str, expected: str, backend: Backend) -> None:
-    result = inspect(RuleBasedDlpInterceptor.with_default_rules(backend=backend), text)
+    result = inspect(default_rules(backend), text)
     assert result.sanitized_text == expected
     assert sum(count for _, count in counts(result)) == (expected != text)
 
