@@ -306,8 +306,12 @@ def test_a_long_token_is_not_held() -> None:
 
 @pytest.mark.parametrize(
     ("piece", "released"),
-    [("\u200b" * 1_000, "\u200b" * 1_000), (("eyJ" + "a" * 20 + ".") * 42, "[REDACTED:jwt].")],
-    ids=["invisible", "a token that ends before the piece does"],
+    [
+        ("\u200b" * 1_000, "\u200b" * 1_000),
+        (("eyJ" + "a" * 20 + ".") * 42, "[REDACTED:jwt]."),
+        ("a@b.co" * 170, "[REDACTED:email]"),
+    ],
+    ids=["invisible", "a token that ends before the piece does", "addresses in one another"],
 )
 def test_what_a_stream_keeps_is_bounded(piece: str, released: str) -> None:
     dlp = default_rules()
@@ -318,7 +322,7 @@ def test_what_a_stream_keeps_is_bounded(piece: str, released: str) -> None:
             stream.feed(piece)
 
     assert streamed(dlp, [piece, piece, piece, piece]).sanitized_text in (released, released * 4)
-    assert peak_bytes(kept) < 150 * len(piece)
+    assert peak_bytes(kept) < 250 * len(piece)
 
 
 def test_an_action_that_needs_all_of_a_token_gets_it() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
-from tests.dlp.contexts import BACKENDS, inspect
-from tramapy.dlp import RuleBasedDlpInterceptor
+from tests.dlp.contexts import BACKENDS, inspect, split_at, streamed
+from tramapy.dlp import DlpAction, RuleBasedDlpInterceptor
 from tramapy.dlp.interceptor import Backend
 
 _PLAIN, _QUICK = (RuleBasedDlpInterceptor.with_default_rules(backend=backend) for backend in BACKENDS)
@@ -113,10 +114,15 @@ class Values:
         return f"a {pieces} end"
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_backends_cut_values_inside_of_values_alike(seed: int) -> None:
-    text = Values(seed).text()
-    assert inspect(_QUICK, text) == inspect(_PLAIN, text)
+@pytest.mark.parametrize("seed", range(40))
+def test_values_inside_of_values_are_cut_alike(seed: int) -> None:
+    made = Values(seed)
+    text = made.text()
+    whole = inspect(_PLAIN, text)
+    assert inspect(_QUICK, text) == whole
+    for interceptor in (_PLAIN, _QUICK):
+        for step in (7, 50, 400):
+            assert streamed(interceptor, split_at(text, range(0, len(text), step))) == whole
 
 
 _LONG_VALUE = "aB3" * 1_000
@@ -136,6 +142,9 @@ _LONG_VALUE = "aB3" * 1_000
         (f"PGPASSWORD={_LONG_VALUE}password={'x9' * 50}&yy9 end", "PGPASSWORD=[REDACTED:password] end"),
         (f"PGPASSWORD={_LONG_VALUE}password={'x9' * 200}&yy9 end", "PGPASSWORD=[REDACTED:password]&yy9 end"),
         (f"token: {_LONG_VALUE}token={'x9Y' * 70}&yy!9 end", "token: [REDACTED:secret] end"),
+        (f"pypi-{_LONG_VALUE}-glpat-{_LONG_VALUE}.{'c7D' * 10} end", "[REDACTED:package_registry_token] end"),
+        (f"PGPASSWORD={_LONG_VALUE}?token={'x9Y' * 80}(zzz end", "PGPASSWORD=[REDACTED:password] end"),
+        (f"PGPASSWORD={_LONG_VALUE}-xoxb-{_LONG_VALUE}/;x", "PGPASSWORD=[REDACTED:password];x"),
         (f"kennwort: {_LONG_VALUE}kennwort:{'x9Y' * 9}!!! end", "kennwort: [REDACTED:foreign_password] end"),
     ],
     ids=[
@@ -144,6 +153,9 @@ _LONG_VALUE = "aB3" * 1_000
         "a mark",
         "a mark behind a long one",
         "a key's mark",
+        "a token in a token",
+        "a key in a password",
+        "a token in a password",
         "another language",
     ],
 )
@@ -153,3 +165,66 @@ def test_what_begins_inside_of_a_long_value_is_cut_to_its_own_end(
 ) -> None:
     interceptor = RuleBasedDlpInterceptor.with_default_rules(backend=backend)
     assert inspect(interceptor, text).sanitized_text == expected
+    for step in (1, 300, 5_000):
+        assert streamed(interceptor, split_at(text, range(0, len(text), step))).sanitized_text == expected
+
+
+_CHAINS = {
+    "addresses": "a@b.co",
+    "addresses with dots": "ann@b.com.ann@c.org.",
+    "extensions": "415-555-0132 ext ",
+    "a token before them": "xoxb-aB3aB3aB3aB3a@b.co",
+}
+
+
+@pytest.mark.parametrize("step", [7, 400])
+@pytest.mark.parametrize("piece", _CHAINS.values(), ids=_CHAINS)
+def test_matches_that_overlap_on_and_on_are_one_cut_of_a_stream_too(piece: str, step: int) -> None:
+    text = f"so {piece * (9_000 // len(piece))} end"
+    whole = inspect(_PLAIN, text)
+    assert len(whole.sanitized_text) < 60
+    assert streamed(_PLAIN, split_at(text, range(0, len(text), step))) == whole
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"actions": {"email": DlpAction.MASK}},
+        {"actions": {"email": DlpAction.LOG}},
+        {"actions": {"password": DlpAction.LOG}},
+        {"allowed_patterns": ["[a-z]@b.co"]},
+    ],
+    ids=["masked", "logged", "logged around", "allowed"],
+)
+def test_matches_of_which_all_is_needed_are_held(settings: dict[str, Any]) -> None:
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(**settings)
+    text = f"PASSWORD={'aB3' * 1_500}/{'a@b.co' * 1_500}(x end"
+    assert streamed(interceptor, split_at(text, range(0, len(text), 100))) == inspect(interceptor, text)
+
+
+@pytest.mark.parametrize("piece", ["PASSWORD '", "Private-Lines: 1\n"])
+def test_the_replacement_of_a_short_match_is_that_of_all_of_it(piece: str) -> None:
+    text = piece * (4_000 // len(piece))
+    for start in range(len(piece)):
+        assert streamed(_PLAIN, split_at(text[start:], range(0, 4_000, 97))) == inspect(_PLAIN, text[start:])
+
+
+_UNDECIDED = "-----BEGIN X-----\n"
+"""Behind it, words may belong to the block of a key."""
+
+
+def test_what_a_match_is_found_by_is_kept_until_it_is_decided() -> None:
+    cookies = f"Cookie: theme=dark; {'b=1; ' * 150}sid={'aB3' * 9} "
+    for length in range(0, 2_000, 100):
+        text = f"{_UNDECIDED}{'aa ' * (length // 3)}{cookies}{'aa ' * 1_300}"
+        whole = inspect(_PLAIN, text)
+        assert len(whole.redactions) == 1
+        assert streamed(_PLAIN, split_at(text, range(0, len(text), 97))) == whole
+
+
+def test_what_a_match_is_found_by_is_kept_while_all_of_it_is_needed() -> None:
+    interceptor = RuleBasedDlpInterceptor.with_default_rules(actions={"cookie": DlpAction.MASK})
+    text = f"Cookie: a1={'x9Y' * 170}; sid={'aB3' * 1_200} end"
+    whole = inspect(interceptor, text)
+    assert whole.redactions[0].replacement_count == 2
+    assert streamed(interceptor, split_at(text, range(0, len(text), 50))) == whole

@@ -125,11 +125,19 @@ class OnePassStream:
         if not self._claims:
             return self._cut_off((), end) if end > self._held_start else ""
         cuts = united_claims(self._claims)
-        for cut in reversed(cuts):
-            if cut.start < end < cut.end:
-                end = cut.start
+        over = next((cut for cut in cuts if cut.start < end < cut.end), None)
+        if over is not None and over.rank != CONTINUES:
+            end = over.start
+            over = None
         ready = [cut for cut in cuts if cut.end <= end]
         self._claims = [claim for claim in self._claims if claim.end > end]
+        if (
+            over is not None
+        ):  # its name is out: so much of it needs nothing of the rest, and what begins in it no name
+            ready.append(over._replace(minus_end=-end))
+            self._claims = [over, *(claim for claim in self._claims if claim.start >= over.end)]
+        if ready and ready[0].start < self._held_start:
+            ready[0] = ready[0]._replace(start=self._held_start)
         return self._cut_off(ready, end)
 
     def _cut_off(self, cuts: Sequence[Claim], end: int) -> str:

@@ -1,20 +1,19 @@
 """`PackSource`: what the packs' rules claim in a text that comes in pieces.
 
 What may still be matched is held back while a match may be under way (`Alive`), and while what follows may still
-decide on one. A match without a longest length is not held: once it is certain it is claimed, and the rest of it as
-it comes.
+decide on one. A match without a longest length is not held, nor are matches that overlap on and on: once the head is
+certain it is claimed, and the rest of it as it comes.
 """
 
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from tramapy.dlp.alive import AliveState
 from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.folding import Folded, FoldedPieces
+from tramapy.dlp.going_cut import NEAR, GoingCut, bodies_of
 from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.splicing import CONTINUES
 from tramapy.dlp.undecided import Undecided
@@ -24,24 +23,12 @@ __all__ = ["PackSource"]
 
 _LOOK_AHEAD = 12
 """How many characters behind a match may still decide on it."""
-_TAIL = 256
-"""How much of a match that is being dropped is kept, to see where it ends."""
-
-
-class _Body(NamedTuple):
-    """A match without a longest length that is under way.
-
-    Args:
-        rank: Its rule.
-        is_guess: As in its claim.
-        is_first: Whether it begins where the cut does, so that the cut may have its name.
-        pattern: How it goes on.
-    """
-
-    rank: int
-    is_guess: bool
-    is_first: bool
-    pattern: re.Pattern[str]
+_LONGEST_TEXT = 2 * LONGEST_MATCH
+"""From so much text on, its head is decided."""
+_FARTHEST = 1_088
+"""How far before a match may stand what it is found by: a name, or the header of a cookie."""
+_SHORTEST_HEAD = 512
+"""The replacement depends on what it replaces: of a shorter head, it may be another one than of the whole cut."""
 
 
 class PackSource:
@@ -61,12 +48,11 @@ class PackSource:
 
     __slots__ = (
         "_applying",
-        "_bodies",
+        "_claimed_end",
         "_claims",
-        "_cut_left",
+        "_going",
         "_hot_segments",
         "_is_hot",
-        "_is_named",
         "_left",
         "_one_pass",
         "_pieces",
@@ -87,19 +73,16 @@ class PackSource:
         self._segment_start = 0
         self._hot_segments: list[tuple[int, int]] = []
         self._is_hot = False
-        self._slides_at = 2 * LONGEST_MATCH
-        self._bodies: list[_Body] = []
-        """What is dropped as it comes."""
-        self._is_named = True
-        """Whether the replacement for that is out; several rules may wait for which of them takes most."""
-        self._cut_left = 0
-        """How much of the text to the left is inside of a cut that what follows may overlap."""
+        self._slides_at = _LONGEST_TEXT
+        self._going = GoingCut()
+        self._claimed_end = 0
+        """Where what begins is yet to be claimed."""
         self._claims = claims
         self.decided_end: int = 0
 
     def feed(self, text: str) -> None:
         """Read the next piece."""
-        if not self._bodies and self._pieces.is_plain(text) and self._text.add_plain(text):
+        if not self._going.bodies and self._pieces.is_plain(text) and self._text.add_plain(text):
             # by far the most pieces: nothing to fold, and no match under way that is dropped as it comes
             self._follow(text, len(self._text.folded) - len(text))
             if self._hot_segments or len(self._text.folded) > self._slides_at:
@@ -121,7 +104,7 @@ class PackSource:
         """
         claims: list[Claim] = []
         twin = copy.copy(self)
-        twin._is_named = True  # its name is for the text that goes on
+        twin._going = self._going.copy()  # its name is for the text that goes on
         twin._pieces = copy.copy(self._pieces)
         twin._text = self._text.copy()
         twin._hot_segments = [*self._hot_segments]
@@ -136,15 +119,17 @@ class PackSource:
 
     def _add(self, original: str, folded: Folded, *, is_end: bool) -> None:
         self._text.add(original, folded)
-        if self._bodies:
-            self._drop_bodies(is_end=is_end)
+        if self._going.bodies:
+            self._go_on(is_end=is_end)
         else:
             self._follow(folded.text, len(self._text.folded) - len(folded.text))
-        if not self._bodies:
+        if not self._going.bodies:
             self._decide(is_end=is_end)
-            if not self._text.folded and not self._cut_left:
+            if not self._text.folded:
                 # there may be invisible characters, and nothing else
                 self.decided_end = self._text.read_length
+        elif len(self._text.folded) > self._slides_at:
+            self._slide()
 
     def _follow(self, text: str, place: int) -> None:
         """Move the automaton over text that begins at a place, and note where segments end."""
@@ -177,107 +162,87 @@ class PackSource:
     def _slide(self) -> None:
         """Decide on the head of a segment that goes on and on."""
         length = len(self._text.folded)
-        claims = [claim for claim in self._search() if claim.rank in self._applying]
         end = length - LONGEST_MATCH
-        cuts = united_claims(claims)
-        last = cuts[-1] if cuts else None
-        if last is not None and last.end + _TAIL // 2 > length and last.start < end:
-            self._bodies = self._bodies_of(last, claims, end)
-        if last is not None and self._bodies:
-            kept = length - _TAIL
-            self._claim([claim for claim in claims if claim.end < kept], kept)
-            # What goes on in the same way ends alike.
-            ways = {body.pattern for body in self._bodies if body.is_first}
-            self._is_named = last.start < 0 or len(ways) <= 1
-            rank = last.rank if self._is_named else CONTINUES
-            self._claim([last._replace(minus_end=-kept, rank=rank)], kept)
-            self._advance(kept)
-            return
-        for cut in reversed(cuts):
-            if cut.start < end < cut.end:
-                end = cut.start
+        claims = [claim for claim in self._search() if claim.rank in self._applying and claim.start < end]
+        cuts = united_claims([*self._going.claims(length), *claims])
+        if cuts and cuts[-1].end > end:
+            if self._cut_off(cuts[-1], claims, end):
+                return
+            end = cuts[-1].start
         self._claim(claims, end)
-        self._advance(end)
-        self._slides_at = 2 * max(LONGEST_MATCH, length - end)
+        self._advance(end - _FARTHEST)
+        self._slides_at = 2 * max(LONGEST_MATCH, length - end) + _FARTHEST
 
-    def _bodies_of(self, cut: Claim, claims: Sequence[Claim], before: int) -> list[_Body]:
-        """Return what may be dropped as it comes, of all that a cut is made of and that begins before a place."""
-        reaching = [claim for claim in claims if claim.end == cut.end and claim.start < before]
-        if not self._one_pass.may_drop({cut.rank, *(claim.rank for claim in reaching)}):
-            return []
+    def _cut_off(self, cut: Claim, claims: Sequence[Claim], end: int) -> bool:
+        """Cut off the head of a cut that goes over a place; tell whether that can be done."""
+        going, length = self._going, len(self._text.folded)
+        is_new = cut.start > 0 or not going.claims(length)
+        if is_new and end - cut.start < _SHORTEST_HEAD:
+            return False
+        inside = [claim for claim in claims if claim.start >= cut.start]
+        open_claims = [claim for claim in inside if claim.end + NEAR > length]
         text = self._left + self._text.folded
-        skipped = len(self._left)
-        bodies = [
-            _Body(claim.rank, claim.is_guess, claim.start == cut.start, pattern)
-            for claim in reaching
-            for pattern in self._one_pass.packed[claim.rank].bodies_of(text, skipped + claim.start)
-        ]
-        return bodies if len(bodies) == len(reaching) else []
+        bodies = bodies_of(cut, open_claims, self._one_pass.packed, text, len(self._left))
+        if bodies is None or not self._one_pass.may_drop({claim.rank for claim in inside}):
+            return False
+        start = self.decided_end
+        if is_new:
+            self._claim(claims, cut.start)
+            start, _ = self._text.original(cut.start, end)
+            going.begin(cut.rank, bodies)
+        else:
+            going.add(bodies)
+        _, last = self._text.original(0, end)
+        self._claims.append(cut._replace(start=start, minus_end=-last, rank=going.take_rank()))
+        going.end = max([going.end, *(claim.end for claim in inside if claim not in open_claims)])
+        self._advance(end)
+        self._slides_at = _LONGEST_TEXT
+        if not going.bodies:
+            self._claim_rest()
+        return True
 
-    def _drop_bodies(self, *, is_end: bool) -> None:
-        """Claim the rest of matches without a longest length, as it comes."""
-        text = self._text.folded
-        stops: list[int] = []
-        for body in self._bodies:
-            match = body.pattern.match(text)
-            stops.append(0 if match is None else match.end())
-        alive = [
-            body
-            for body, stop in zip(self._bodies, stops, strict=True)
-            if not is_end and stop + _TAIL // 2 > len(text)
-        ]
-        end = min(max(stops), max(len(text) - _TAIL, 0)) if alive else max(stops)
-        if end:
-            self._go_on(end, self._named(alive, stops))
-        self._bodies = alive
-        if not alive:
+    def _go_on(self, *, is_end: bool) -> None:
+        """Read on with matches without a longest length; behind them, search all that is not decided."""
+        self._going.read(self._left, self._text.folded, is_end=is_end)
+        if not self._going.bodies:
+            self._claim_rest()
             self._state = self._one_pass.alive.idle()
-            self._cut_left = min(len(self._left), _TAIL // 2)
-            self._follow(self._left[-self._cut_left :], -self._cut_left)
+            self._is_hot = False
             self._hot_segments = []
             self._segment_start = 0
             self._follow(self._text.folded, 0)
 
-    def _named(self, alive: Sequence[_Body], stops: Sequence[int]) -> int:
-        """Return the rule that gives the cut its name, as soon as that is known and unless it was told."""
-        if self._is_named:
-            return CONTINUES
-        first = [
-            (body not in alive, -stop, body.is_guess, body.rank)
-            for body, stop in zip(self._bodies, stops, strict=True)
-            if body.is_first
-        ]
-        if sum(body.is_first for body in alive) > 1:
-            return CONTINUES
-        self._is_named = True
-        return min(first)[-1]
-
-    def _go_on(self, end: int, rank: int) -> None:
-        """Go on with the cut up to a place; with what is invisible before it, too."""
-        _, last = self._text.original(0, end)
-        self._claims.append(Claim(self.decided_end, -last, False, rank))
-        self._advance(end)
+    def _claim_rest(self) -> None:
+        """Claim what is not decided of a cut whose end is known; with what is invisible before it, too."""
+        _, last = self._text.original(0, self._going.end)
+        self._claims.append(Claim(self.decided_end, -last, False, self._going.take_rank()))
 
     def _search(self) -> list[Claim]:
-        """Return the claims in what is not decided, as places in it; some begin before it, in what is cut."""
+        """Return the claims in what is not decided, as places in it."""
         skipped = len(self._left)
         column_rank = self._one_pass.column_rank  # of headings
-        found = self._one_pass.detector.claims(self._left + self._text.folded, skipped - self._cut_left)
+        found = self._one_pass.detector.claims(self._left + self._text.folded, skipped)
         return [
             Claim(start - skipped, minus_end + skipped, is_guess, rank)
             for start, minus_end, is_guess, rank in found
-            if -minus_end > skipped and rank != column_rank
+            if rank != column_rank
         ]
 
-    def _claim(self, claims: list[Claim], before: int) -> None:
+    def _claim(self, claims: Sequence[Claim], before: int) -> None:
         """Claim what begins before a place."""
         for claim in claims:
-            if claim.start < before:
-                start, end = self._text.original(max(claim.start, 0), claim.end)
+            if self._claimed_end <= claim.start < before:
+                start, end = self._text.original(claim.start, claim.end)
                 rank = claim.rank
-                if claim.start < 0:
-                    start, rank = self.decided_end, CONTINUES  # what is invisible in between goes, too
+                # what the cut goes on with gives it no other name
+                if (
+                    claim.start < self._going.end
+                    and rank in self._applying
+                    and self._one_pass.may_drop((rank,))
+                ):
+                    rank = CONTINUES
                 self._claims.append(claim._replace(start=start, minus_end=-end, rank=rank))
+        self._claimed_end = max(self._claimed_end, before)
 
     def _advance(self, count: int) -> None:
         """Be done with so many characters."""
@@ -285,7 +250,8 @@ class PackSource:
             return
         self._left = (self._left + self._text.folded[:count])[-LEFT_LENGTH:]
         self.decided_end = self._text.drop(count)
-        self._cut_left = 0
+        self._going.move(count)
+        self._claimed_end = max(self._claimed_end - count, 0)
         self._segment_start = max(self._segment_start - count, 0)
         if self._hot_segments:
             self._hot_segments = [
