@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.dlp.contexts import context_of, counts, default_rules, interceptor_of, rule_of
+from tests.memory import peak_bytes
 from tramapy import (
     CompositeDlpInterceptor,
     DlpAction,
@@ -295,3 +296,17 @@ def test_what_the_whole_or_a_part_would_lose_is_lost(parts: list[str]) -> None:
         )
         alone = sum(DEFAULT.redact(part).sanitized_text.count(secret) for part in parts)
         assert said.count(secret) <= min(left.count(secret), alone + straddling)
+
+
+def test_what_a_part_keeps_is_bounded() -> None:
+    piece = ("eyJ" + "a" * 20 + ".") * 42
+
+    def kept() -> None:
+        stream = DEFAULT.open_stream(context_of())
+        stream.feed(piece)
+        stream.end_part()
+        for _ in range(100):
+            stream.feed(piece)
+
+    assert parted(DEFAULT, [piece, piece * 4]) == DEFAULT.redact(piece * 5)
+    assert peak_bytes(kept) < 150 * len(piece)

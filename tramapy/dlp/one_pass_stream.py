@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.seams import Seams
-from tramapy.dlp.splicing import CONTINUES, Splicer
+from tramapy.dlp.splicing import CONTINUES, SHORTEST_HEAD, Splicer
 from tramapy.dlp.text_source import TextSource
 from tramapy.dlp.view import CONTEXT_LENGTH
 from tramapy.hooks.dlp import DlpContext, DlpRedaction
@@ -126,19 +126,26 @@ class OnePassStream:
             return self._cut_off((), end) if end > self._held_start else ""
         cuts = united_claims(self._claims)
         over = next((cut for cut in cuts if cut.start < end < cut.end), None)
-        if over is not None and over.rank != CONTINUES:
+        if over is not None and not self._may_divide(over, end):
             end = over.start
             over = None
         ready = [cut for cut in cuts if cut.end <= end]
         self._claims = [claim for claim in self._claims if claim.end > end]
-        if (
-            over is not None
-        ):  # its name is out: so much of it needs nothing of the rest, and what begins in it no name
+        if over is not None:
             ready.append(over._replace(minus_end=-end))
-            self._claims = [over, *(claim for claim in self._claims if claim.start >= over.end)]
+            # what begins inside of it gives the cut no other name
+            going = over._replace(rank=CONTINUES)
+            self._claims = [going, *(claim for claim in self._claims if claim.start >= over.end)]
         if ready and ready[0].start < self._held_start:
             ready[0] = ready[0]._replace(start=self._held_start)
         return self._cut_off(ready, end)
+
+    def _may_divide(self, cut: Claim, end: int) -> bool:
+        """Tell whether what is before a place may be released of a cut that goes on behind it."""
+        if cut.rank == CONTINUES:
+            return True
+        ranks = {claim.rank for claim in self._claims if cut.start <= claim.start < cut.end}
+        return end - cut.start >= SHORTEST_HEAD and self._one_pass.may_drop(ranks - {CONTINUES})
 
     def _cut_off(self, cuts: Sequence[Claim], end: int) -> str:
         count = end - self._held_start

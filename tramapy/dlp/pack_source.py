@@ -15,7 +15,7 @@ from tramapy.dlp.claims import Claim, united_claims
 from tramapy.dlp.folding import Folded, FoldedPieces
 from tramapy.dlp.going_cut import NEAR, GoingCut, bodies_of
 from tramapy.dlp.one_pass import OnePass
-from tramapy.dlp.splicing import CONTINUES
+from tramapy.dlp.splicing import CONTINUES, SHORTEST_HEAD
 from tramapy.dlp.undecided import Undecided
 from tramapy.dlp.view import LEFT_LENGTH, LONGEST_MATCH
 
@@ -27,8 +27,6 @@ _LONGEST_TEXT = 2 * LONGEST_MATCH
 """From so much text on, its head is decided."""
 _FARTHEST = 1_088
 """How far before a match may stand what it is found by: a name, or the header of a cookie."""
-_SHORTEST_HEAD = 512
-"""The replacement depends on what it replaces: of a shorter head, it may be another one than of the whole cut."""
 
 
 class PackSource:
@@ -177,7 +175,7 @@ class PackSource:
         """Cut off the head of a cut that goes over a place; tell whether that can be done."""
         going, length = self._going, len(self._text.folded)
         is_new = cut.start > 0 or not going.claims(length)
-        if is_new and end - cut.start < _SHORTEST_HEAD:
+        if is_new and end - cut.start < SHORTEST_HEAD:
             return False
         inside = [claim for claim in claims if claim.start >= cut.start]
         open_claims = [claim for claim in inside if claim.end + NEAR > length]

@@ -11,12 +11,14 @@ from tramapy.dlp.operators import Operators
 from tramapy.dlp.rules import DlpRule
 from tramapy.hooks.dlp import DlpRedaction, PlaceholderVault
 
-__all__ = ["CONTINUES", "Splicer"]
+__all__ = ["CONTINUES", "SHORTEST_HEAD", "Splicer"]
 
 _redaction = functools.lru_cache(maxsize=1_024)(DlpRedaction)
 
 CONTINUES = -1
 """The rank of a cut that goes on with the one before it, whose replacement is out already."""
+SHORTEST_HEAD = 512
+"""The replacement depends on what it replaces: of a shorter head, it may be another one than of the whole cut."""
 
 
 class Splicer:
