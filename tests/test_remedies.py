@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +12,22 @@ import httpx2
 import openai
 import pytest
 
-from tramapy import AsyncTramapy, ConfigurationError, Message, Tramapy, call_options, wrap
+from tramapy import (
+    AsyncTramapy,
+    CompositeDlpInterceptor,
+    CompositeOperationInterceptor,
+    ConfigurationError,
+    DlpRule,
+    Message,
+    OperationInterceptor,
+    RuntimeEvent,
+    ToolCall,
+    Tramapy,
+    call_options,
+    wrap,
+)
 from tramapy.providers import AnthropicMessagesProvider, AsyncOpenAIChatProvider, OpenAIChatProvider
-from tramapy.testing import ScriptedProvider
+from tramapy.testing import FakeClock, ScriptedProvider
 
 KEY = "sk-plainly-fake"
 
@@ -154,6 +169,47 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: anywrap(CLIENT, timeout=5),
         r"Unknown setting 'timeout'; did .* timeout_s\?",
     ),
+    "a model without a name": (
+        lambda: Tramapy({"p": MODEL}).complete([Message.user("x")], "m"),  # type: ignore[arg-type] # as newcomers do
+        r"A call takes messages alone without a name; name all that follows, for example model='gpt-4o'",
+    ),
+    "a model without a name, streamed": (
+        lambda: Tramapy({"p": MODEL}).stream([Message.user("x")], "m", model="m"),  # type: ignore[arg-type]
+        r"A call takes messages alone without a name; .*",
+    ),
+    "a model without a name, on a loop": (
+        lambda: asyncio.run(AsyncTramapy({"p": MODEL}).complete([Message.user("x")], "m")),  # type: ignore[arg-type]
+        r"A call takes messages alone without a name; .*",
+    ),
+    "a model without a name, streamed on a loop": (
+        lambda: AsyncTramapy({"p": MODEL}).stream([Message.user("x")], "m"),  # type: ignore[arg-type]
+        r"A call takes messages alone without a name; .*",
+    ),
+    "a setting without a name, derived": (
+        lambda: Tramapy({"p": MODEL}).derive(5),  # type: ignore[arg-type]  # as newcomers do
+        r"derive takes nothing without a name; write for example dlp=\.\.\.",
+    ),
+    "a word for a classification": (
+        lambda: anyoptions(data_classification="secret"),
+        r"data_classification takes DataClassification, not str; one of PUBLIC, INTERNAL, CONFIDENTIAL, RESTRICTED",
+    ),
+    "a key for a provider": (
+        lambda: OpenAIChatProvider(api_key=KEY),  # type: ignore[call-arg] # as newcomers do
+        r"OpenAIChatProvider takes no api_key; give it to the client, OpenAIChatProvider\(Client\(api_key=\.\.\.\)\)",
+    ),
+    "a limit of a call for a provider": (
+        lambda: AnthropicMessagesProvider(CLAUDE, max_tokens=5),  # type: ignore[call-arg] # as newcomers do
+        r"AnthropicMessagesProvider takes no max_tokens; name it in each call, "
+        r"complete\(messages, max_output_tokens=\.\.\.\)",
+    ),
+    "an option like a provider's": (
+        lambda: OpenAIChatProvider(CLIENT, limit=5),  # type: ignore[call-arg] # as newcomers do
+        r"Unknown option 'limit' of OpenAIChatProvider; did you mean limit_bytes\?",
+    ),
+    "a provider of nothing": (
+        lambda: AsyncOpenAIChatProvider(),  # type: ignore[call-arg] # as newcomers do
+        r"client is missing; give a client of the vendor's SDK",
+    ),
     "a class for a client": (
         lambda: OpenAIChatProvider(openai.OpenAI),  # type: ignore[arg-type] # as newcomers do
         r"OpenAIChatProvider takes an openai\.OpenAI client; .*: write OpenAIChatProvider\(OpenAI\(\.\.\.\)\)",
@@ -178,3 +234,52 @@ def test_what_newcomers_give_is_answered_with_what_to_write(give: Callable[[], o
     with pytest.raises(ConfigurationError, match=f"^{message}$") as refused:
         give()
     assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: ToolCall(id="a", name="b", arguments_json={}),  # type: ignore[arg-type]
+            r"ToolCall\.arguments_json takes a str, not dict; write json\.dumps\(\.\.\.\)",
+        ),
+        (
+            lambda: DlpRule(id="a", pattern=re.compile("x")),  # type: ignore[arg-type]
+            r"DLP rule 'a': pattern takes a str, not Pattern; give its text, \.pattern",
+        ),
+        (
+            lambda: DlpRule(id="a", pattern="x", action="mask"),  # type: ignore[arg-type]
+            r"DLP rule 'a': action takes a DlpAction, not str; for example DlpAction\.MASK",
+        ),
+        (
+            lambda: CompositeOperationInterceptor(OperationInterceptor(), OperationInterceptor()),  # type: ignore[arg-type]
+            r"CompositeOperationInterceptor takes one list; write \[\.\.\.\] around its interceptors",
+        ),
+        (
+            lambda: CompositeDlpInterceptor(None, None),  # type: ignore[arg-type]
+            r"CompositeDlpInterceptor takes one list; write \[\.\.\.\] around its interceptors",
+        ),
+        (
+            lambda: RuntimeEvent.of("tramai.x", {}),  # type: ignore[arg-type]
+            r"RuntimeEvent\.of takes RuntimeEventDefinition, not str; for example one of tramapy\.CATALOGUE\..*",
+        ),
+        (
+            lambda: FakeClock().advance("5"),  # type: ignore[arg-type]
+            r"a clock moves by seconds as a number, not str",
+        ),
+    ],
+    ids=[
+        "arguments",
+        "a pattern",
+        "an action",
+        "interceptors",
+        "DLP interceptors",
+        "an event's name",
+        "a time",
+    ],
+)
+def test_a_value_of_another_type_is_answered_with_what_to_write(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        make()

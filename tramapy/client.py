@@ -76,12 +76,15 @@ class _Facade(Generic[P]):
         }
         self._pipeline = build_pipeline(self._port(clock), clock, bound, settings)
 
-    def derive(self, **changes: Unpack[PipelineSettings]) -> Self:
+    def derive(self, *unnamed: Never, **changes: Unpack[PipelineSettings]) -> Self:
         """Make a copy with other settings. It shares the breaker's state, unless it changes the breaker.
 
         Args:
+            *unnamed: Refused: settings have names.
             **changes: See `PipelineSettings`; what is not named stays.
         """
+        if unnamed:
+            raise ConfigurationError("derive takes nothing without a name; write for example dlp=...")
         derived = type(self)(self._providers, **cast("PipelineSettings", {**self._settings, **changes}))
         if not {"circuit_breaker", "clock"} & changes.keys():
             derived._pipeline = dataclasses.replace(derived._pipeline, breaker=self._pipeline.breaker)
@@ -107,11 +110,14 @@ class Tramapy(_Facade[Provider]):
         print(tramapy.complete([Message.user("Hello?")], model="gpt-4o").content)
     """
 
-    def complete(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ModelResponse:
+    def complete(
+        self, messages: Iterable[Message], *unnamed: Never, **options: Unpack[CallOptions]
+    ) -> ModelResponse:
         """Answer `messages`.
 
         Args:
             messages: The conversation so far; copied now.
+            *unnamed: Refused: options have names.
             **options: See `CallOptions`; `model` is required.
 
         Raises:
@@ -125,16 +131,20 @@ class Tramapy(_Facade[Provider]):
         """
         failure: BaseException
         try:
+            if unnamed:
+                _refuse_unnamed()
             return run_sync(complete(Operation(self._pipeline, messages, is_stream=False, **options)))
         except BaseException as error:
             failure = _explained(error, options)
-        del messages, options
+        del messages, unnamed, options
         try:
             raise failure
         finally:
             del failure  # or the frame and the error keep each other alive
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ChunkStream:
+    def stream(
+        self, messages: Iterable[Message], *unnamed: Never, **options: Unpack[CallOptions]
+    ) -> ChunkStream:
         """Answer `messages` in pieces; use it as a context manager and iterate over it.
 
         Nothing is sent before the first piece is asked for. Errors are raised by the iteration; they are those
@@ -142,10 +152,12 @@ class Tramapy(_Facade[Provider]):
         """
         failure: BaseException
         try:
+            if unnamed:
+                _refuse_unnamed()
             return ChunkStream(EngineStream(Operation(self._pipeline, messages, is_stream=True, **options)))
         except BaseException as error:
             failure = _explained(error, options)
-        del messages, options
+        del messages, unnamed, options
         try:
             raise failure
         finally:
@@ -195,29 +207,37 @@ class AsyncTramapy(_Facade[AsyncProvider]):
         answer = await tramapy.complete([Message.user("Hello?")], model="gpt-4o")
     """
 
-    async def complete(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> ModelResponse:
+    async def complete(
+        self, messages: Iterable[Message], *unnamed: Never, **options: Unpack[CallOptions]
+    ) -> ModelResponse:
         """Answer `messages`; see `Tramapy.complete`. A cancellation passes through unchanged."""
         failure: BaseException
         try:
+            if unnamed:
+                _refuse_unnamed()
             return await complete(Operation(self._pipeline, messages, is_stream=False, **options))
         except BaseException as error:
             failure = _explained(error, options)
-        del messages, options
+        del messages, unnamed, options
         try:
             raise failure
         finally:
             del failure
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[CallOptions]) -> AsyncChunkStream:
+    def stream(
+        self, messages: Iterable[Message], *unnamed: Never, **options: Unpack[CallOptions]
+    ) -> AsyncChunkStream:
         """Answer `messages` in pieces: `async with` and `async for`; see `Tramapy.stream`."""
         failure: BaseException
         try:
+            if unnamed:
+                _refuse_unnamed()
             return AsyncChunkStream(
                 EngineStream(Operation(self._pipeline, messages, is_stream=True, **options))
             )
         except BaseException as error:
             failure = _explained(error, options)
-        del messages, options
+        del messages, unnamed, options
         try:
             raise failure
         finally:
@@ -399,6 +419,12 @@ class AsyncChunkStream(_Stream):
 def pipeline_of(facade: Tramapy | AsyncTramapy) -> Pipeline:
     """Return a facade's pipeline, for a wrapped client that shares it."""
     return facade._pipeline  # pyright: ignore[reportPrivateUsage] # no name that a user should see
+
+
+def _refuse_unnamed() -> NoReturn:
+    raise ConfigurationError(
+        "A call takes messages alone without a name; name all that follows, for example model='gpt-4o'"
+    )
 
 
 def _explained(error: BaseException, options: CallOptions) -> BaseException:

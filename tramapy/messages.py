@@ -122,6 +122,9 @@ class ToolCall:
     arguments_json: str
 
     def __post_init__(self) -> None:
+        arguments: object = self.arguments_json
+        if isinstance(arguments, dict):
+            raise TypeError("ToolCall.arguments_json takes a str, not dict; write json.dumps(...)")
         texts(self, "ToolCall", "id", "name", "arguments_json")
 
     def replace(self, *, arguments_json: str) -> ToolCall:

@@ -65,9 +65,16 @@ class DlpRule:
         return f"DlpRule(id={self.id!r})"
 
     def _check_texts(self) -> None:
-        for name, text in (("pattern", self.pattern), ("replacement", self.replacement)):
+        texts: tuple[tuple[str, object], ...] = (
+            ("pattern", self.pattern),
+            ("replacement", self.replacement),
+        )
+        for name, text in texts:
             if not isinstance(text, str):
-                raise TypeError(f"DLP rule {self.id!r}: {name} takes a str, not {type(text).__name__}")
+                remedy = "; give its text, .pattern" if hasattr(text, "pattern") else ""
+                raise TypeError(
+                    f"DLP rule {self.id!r}: {name} takes a str, not {type(text).__name__}{remedy}"
+                )
         if not self.pattern.strip():
             raise ConfigurationError(f"DLP rule {self.id!r}: its pattern is blank; write what it looks for")
 
@@ -112,7 +119,10 @@ class DlpRule:
                 f"DLP rule {self.id!r}: validate takes a function of the match, not {_type_of(self.validate)}"
             )
         if not isinstance(self.action, DlpAction):
-            raise TypeError(f"DLP rule {self.id!r}: action takes a DlpAction, not {_type_of(self.action)}")
+            raise TypeError(
+                f"DLP rule {self.id!r}: action takes a DlpAction, not {_type_of(self.action)}; for example "
+                "DlpAction.MASK"
+            )
         if self.action is DlpAction.PLACEHOLDER and DlpContentType.MODEL_INPUT not in self.enabled_for:
             raise ConfigurationError(
                 f"DLP rule {self.id!r} makes placeholders, which outgoing text is for; add "

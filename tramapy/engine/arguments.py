@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -23,7 +24,7 @@ __all__ = [
     "checked_tools",
 ]
 
-T = TypeVar("T")
+E = TypeVar("E", bound=enum.Enum)
 
 _SEQUENCES = frozenset((list, tuple))
 _NO_SEQUENCE = (str, bytes, Message)  # a union would be built anew for every call
@@ -89,10 +90,12 @@ def checked_text(name: str, value: str) -> str:
     return exact_text(value)
 
 
-def checked_member(name: str, value: T, kind: type[T]) -> T:
+def checked_member(name: str, value: E, kind: type[E]) -> E:
     """Return a member of an enum."""
     if not isinstance(value, kind):
-        raise ConfigurationError(f"{name} takes {kind.__name__}, not {type(value).__name__}")
+        raise ConfigurationError(
+            f"{name} takes {kind.__name__}, not {type(value).__name__}; one of {', '.join(kind.__members__)}"
+        )
     return value
 
 

@@ -99,7 +99,7 @@ def _failure(attempt: Attempt, name: str, callback: str, error: Exception) -> Ex
     if isinstance(error, ConfigurationError):
         return error
     attempt.diagnose("operation_interceptor", callback, error)
-    remedy = "A diagnostic observer sees the original"
+    remedy = "One of diagnostic_observers=[...] sees the original"
     if isinstance(error, FrozenInstanceError):
         remedy = "Values are immutable: return changed copies, made with replace(content=...) and the like"
     return InterceptorError(

@@ -81,7 +81,7 @@ def _defect(attempt: Attempt, error: Exception, found: tuple[BaseException, ...]
     if culprit is None:
         return ProviderError(
             f"{provider} raised a ProviderError whose fields have the wrong type or are missing; call "
-            f"super().__init__. A diagnostic observer sees the original"
+            f"super().__init__. One of diagnostic_observers=[...] sees the original"
         )
     if _is_of_another_loop(culprit):
         return ProviderError(
@@ -90,7 +90,7 @@ def _defect(attempt: Attempt, error: Exception, found: tuple[BaseException, ...]
         )
     return ProviderError(
         f"{provider} raised {class_label(culprit)}; a provider raises ProviderError. "
-        f"A diagnostic observer sees the original"
+        f"One of diagnostic_observers=[...] sees the original"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
 from itertools import pairwise
+from typing import Never
 
 from tramapy.hooks.dlp import (
     DlpContext,
@@ -25,9 +26,12 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
 
     Args:
         interceptors: In the order in which they run. None leaves every text as it is.
+        *more: Refused: it takes one list.
     """
 
-    def __init__(self, interceptors: Iterable[DlpInterceptor]) -> None:
+    def __init__(self, interceptors: Iterable[DlpInterceptor], *more: Never) -> None:
+        if more:
+            raise TypeError("CompositeDlpInterceptor takes one list; write [...] around its interceptors")
         self.interceptors: tuple[DlpInterceptor, ...] = listed(
             "interceptors", interceptors, "give a list of DlpInterceptor"
         )

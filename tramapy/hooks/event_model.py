@@ -168,6 +168,12 @@ class RuntimeEvent:
             ValueError: An attribute is not allowed, or a required one is missing; the message names both.
             TypeError: A value is not of its attribute's type. `True` is no int, and `None` is no value.
         """
+        instance(
+            "RuntimeEvent.of",
+            definition,
+            RuntimeEventDefinition,
+            "for example one of tramapy.CATALOGUE.definitions",
+        )
         _check(definition, attributes)
         return _trusted(definition, dict(attributes))
 

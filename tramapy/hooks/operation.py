@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Never
 
 from tramapy.hooks.pending_fold import PendingFold
 from tramapy.keywords import explains_names
@@ -65,9 +65,14 @@ class CompositeOperationInterceptor(OperationInterceptor):
 
     Args:
         interceptors: In the order in which they run. None is the identity.
+        *more: Refused: it takes one list.
     """
 
-    def __init__(self, interceptors: Iterable[OperationInterceptor]) -> None:
+    def __init__(self, interceptors: Iterable[OperationInterceptor], *more: Never) -> None:
+        if more:
+            raise TypeError(
+                "CompositeOperationInterceptor takes one list; write [...] around its interceptors"
+            )
         self.interceptors: tuple[OperationInterceptor, ...] = listed(
             "interceptors", interceptors, "give a list of OperationInterceptor"
         )

@@ -12,6 +12,7 @@ from tramapy.errors import ConfigurationError
 from tramapy.providers.anthropic_messages_codec import decode_response, encode_request
 from tramapy.providers.anthropic_messages_stream import MessagesAnswer
 from tramapy.providers.anthropic_sdk import ANTHROPIC
+from tramapy.providers.constructor import explains_options
 from tramapy.providers.http_provider import AsyncHttpProvider, Codec, HttpProvider, ProviderOptions
 from tramapy.providers.sdk import AsyncSdkEndpoint, SdkEndpoint
 from tramapy.values import described, shown
@@ -45,6 +46,7 @@ class AnthropicMessagesProvider(HttpProvider):
         ConfigurationError: The SDK is too old, or an argument cannot work.
     """
 
+    @explains_options
     def __init__(
         self,
         client: anthropic.Anthropic,
@@ -76,6 +78,7 @@ class AsyncAnthropicMessagesProvider(AsyncHttpProvider):
         ConfigurationError: The SDK is too old, or an argument cannot work.
     """
 
+    @explains_options
     def __init__(
         self,
         client: anthropic.AsyncAnthropic,

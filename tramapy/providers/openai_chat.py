@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from tramapy.bounded import DEFAULT_LIMIT_BYTES
+from tramapy.providers.constructor import explains_options
 from tramapy.providers.http_provider import AsyncHttpProvider, Codec, HttpProvider, ProviderOptions
 from tramapy.providers.openai_chat_codec import decode_response, encode_request
 from tramapy.providers.openai_chat_stream import ChatAnswer
@@ -37,6 +38,7 @@ class OpenAIChatProvider(HttpProvider):
         ConfigurationError: The SDK is older than 2, or an argument cannot work.
     """
 
+    @explains_options
     def __init__(
         self,
         client: openai.OpenAI,
@@ -65,6 +67,7 @@ class AsyncOpenAIChatProvider(AsyncHttpProvider):
         ConfigurationError: The SDK is older than 2, or an argument cannot work.
     """
 
+    @explains_options
     def __init__(
         self,
         client: openai.AsyncOpenAI,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tramapy.bounded import DEFAULT_LIMIT_BYTES
 from tramapy.errors import ConfigurationError
+from tramapy.providers.constructor import explains_options
 from tramapy.providers.http_provider import AsyncHttpProvider, Codec, HttpProvider, ProviderOptions
 from tramapy.providers.openai_responses_codec import decode_response, encode_request
 from tramapy.providers.openai_responses_stream import ResponsesAnswer
@@ -40,6 +41,7 @@ class OpenAIResponsesProvider(HttpProvider):
         ConfigurationError: The SDK is older than 2, or an argument cannot work.
     """
 
+    @explains_options
     def __init__(
         self,
         client: openai.OpenAI,
@@ -71,6 +73,7 @@ class AsyncOpenAIResponsesProvider(AsyncHttpProvider):
         ConfigurationError: The SDK is older than 2, or an argument cannot work.
     """
 
+    @explains_options
     def __init__(
         self,
         client: openai.AsyncOpenAI,

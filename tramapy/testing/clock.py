@@ -32,7 +32,8 @@ class FakeClock:
         """Move the time, without recording a sleep.
 
         Raises:
-            ValueError: `delay_s` is negative or no number.
+            ValueError: `delay_s` is negative or NaN.
+            TypeError: It is no number.
         """
         self._move(delay_s, is_sleep=False)
 
@@ -40,7 +41,8 @@ class FakeClock:
         """Move the time and record the sleep; it takes no time.
 
         Raises:
-            ValueError: `delay_s` is negative or no number.
+            ValueError: `delay_s` is negative or NaN.
+            TypeError: It is no number.
         """
         self._move(delay_s, is_sleep=True)
 
@@ -48,7 +50,8 @@ class FakeClock:
         """Do what `sleep` does, and pass one checkpoint, so that a cancellation is noticed.
 
         Raises:
-            ValueError: `delay_s` is negative or no number.
+            ValueError: `delay_s` is negative or NaN.
+            TypeError: It is no number.
         """
         await anyio.lowlevel.checkpoint()
         self._move(delay_s, is_sleep=True)
@@ -63,6 +66,9 @@ class FakeClock:
         return f"FakeClock(now_s={self.now_s()}, <{len(self.sleeps)} sleeps>)"
 
     def _move(self, delay_s: float, *, is_sleep: bool) -> None:
+        given: object = delay_s
+        if not isinstance(given, (int, float)):
+            raise TypeError(f"a clock moves by seconds as a number, not {type(given).__name__}")
         # written so that NaN is refused too
         if not delay_s >= 0.0:
             raise ValueError(f"a clock cannot move by {delay_s} s; it takes 0 or more")
