@@ -160,7 +160,8 @@ class FailingParts(RuleBasedDlpInterceptor):
 
         class Stream:
             redactions = ()
-            feed, finish, abort, take_seams = stream.feed, stream.finish, stream.abort, stream.take_seams
+            feed, finish, abort = stream.feed, stream.finish, stream.abort
+            flush, take_seams = stream.flush, stream.take_seams
 
             def end_part(self) -> Any:
                 return outcome()

@@ -123,6 +123,19 @@ def test_overlapping_matches_of_one_rule_become_one() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 10_000])
+def test_a_match_of_a_part_counts_where_that_of_the_whole_does_not(size: int) -> None:
+    rule = DlpRule(id="number", pattern=r"\d{4,}", replacement="[N]", validate=lambda text: text == "1234")
+    assert parted(interceptor_of(rule), ["a 1234", "9 b"], size).sanitized_text == "a [N]9 b"
+
+
+@pytest.mark.parametrize("size", [1, 777, 10_000])
+def test_what_is_dropped_before_its_name_is_known_gets_one(size: int) -> None:
+    result = parted(DEFAULT, [f"password: {LONG[:100]}", f"x\u200b{LONG}"], size)
+    assert result.sanitized_text.startswith("password: [REDACTED:")
+    assert sum(count for _, count in counts(result)) == result.sanitized_text.count("[")
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
 @pytest.mark.parametrize(
     ("text", "expected"), [("bcdd x", "[#]dd x"), ("bcdddd x", "[#] x")], ids=["whole alone", "both"]
 )

@@ -12,13 +12,14 @@ from tramapy.dlp.operators import Operators
 from tramapy.dlp.replacement import Redacted, Replacement
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.streaming import JsonOrTextStream, RuleStream
+from tramapy.dlp.told import Told
 from tramapy.hooks.composite_dlp import ChainedDlpStream
 from tramapy.hooks.dlp import (
     DlpContentLocation,
     DlpContext,
     DlpRedaction,
     DlpResult,
-    DlpStream,
+    PartedDlpStream,
     PlaceholderVault,
     unchanged,
 )
@@ -62,20 +63,19 @@ class Cascade:
             sanitized, [DlpRedaction(rule_id, counts[rule_id]) for rule_id in ids if rule_id in counts]
         )
 
-    def open_stream(self, context: DlpContext) -> DlpStream:
+    def open_stream(self, context: DlpContext) -> PartedDlpStream:
         """Start an inspection of a text that comes in pieces."""
         if context.content_location in _JSON_LOCATIONS:
             return JsonOrTextStream(partial(self.inspect, context), partial(self._open_text, context))
         return self._open_text(context)
 
-    def _open_text(self, context: DlpContext) -> DlpStream:
-        return ChainedDlpStream(
-            [
-                redactor.open_stream(context.vault)
-                for redactor in self._redactors
-                if applies(redactor.rule, context)
-            ]
-        )
+    def _open_text(self, context: DlpContext) -> PartedDlpStream:
+        openers = [
+            partial(redactor.open_stream, context.vault)
+            for redactor in self._redactors
+            if applies(redactor.rule, context)
+        ]
+        return ChainedDlpStream([open_() for open_ in openers], openers)
 
     def _redact(self, context: DlpContext, text: str, counts: dict[str, int]) -> str:
         for redactor in self._redactors:
@@ -100,6 +100,7 @@ class RuleRedactor:
     def __init__(self, rule: DlpRule, matcher: Matcher, allowed: Allowed, operators: Operators) -> None:
         self.rule = rule
         self._matcher = matcher
+        self._operators = operators
         self._replacement = Replacement(rule, allowed, operators)
 
     def redact(self, text: str, vault: PlaceholderVault | None) -> Redacted:
@@ -124,4 +125,4 @@ class RuleRedactor:
 
     def open_stream(self, vault: PlaceholderVault | None) -> RuleStream:
         """Start an inspection of a text that comes in pieces."""
-        return RuleStream(self.rule, self._matcher.automaton, self._replacement, vault)
+        return RuleStream(self.rule, self._matcher.automaton, self._replacement, vault, Told(self._operators))

@@ -16,7 +16,7 @@ from tramapy.dlp.operators import Operators
 from tramapy.dlp.pack_rule import PackRule
 from tramapy.dlp.rules import DlpRule, RuleBasedDlpConfiguration
 from tramapy.errors import ConfigurationError
-from tramapy.hooks.dlp import DlpContext, DlpResult, DlpStream, InspectedParts
+from tramapy.hooks.dlp import DlpContext, DlpResult, InspectedParts, PartedDlpStream
 
 __all__ = ["Engine", "compile_rules"]
 
@@ -31,7 +31,7 @@ class Engine(Protocol):
         """Return a whole text, redacted."""
         ...
 
-    def open_stream(self, context: DlpContext) -> DlpStream:
+    def open_stream(self, context: DlpContext) -> PartedDlpStream:
         """Start an inspection of a text that comes in pieces."""
         ...
 
@@ -50,7 +50,7 @@ class _Compiled:
         rules = self._rules
         return rules.inspect_parts(context, parts) if isinstance(rules, OnePass) else None
 
-    def open_stream(self, context: DlpContext) -> DlpStream:
+    def open_stream(self, context: DlpContext) -> PartedDlpStream:
         rules = self._rules
         return OnePassStream(rules, context) if isinstance(rules, OnePass) else rules.open_stream(context)
 

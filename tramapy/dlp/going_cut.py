@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tramapy.dlp.claims import Claim
 from tramapy.dlp.pack_rule import PackRule
@@ -52,12 +52,6 @@ class GoingCut:
         self._read_end = 0
         """Where the bodies are known to go on."""
 
-    def copy(self) -> Self:
-        """Return one that goes its own way from here, and does not give the cut its name."""
-        twin = type(self)()
-        twin.end, twin.bodies, twin._read_end = self.end, self.bodies, self._read_end
-        return twin
-
     def claims(self, length: int) -> list[Claim]:
         """Return what is cut for certain of so much undecided text."""
         end = length if self.bodies else self.end
@@ -80,6 +74,10 @@ class GoingCut:
             return CONTINUES
         rank, self._rank = self._rank, CONTINUES
         return rank
+
+    def drop_rank(self) -> None:
+        """Let the cut have no name: it has one already, or needs none."""
+        self._rank = CONTINUES
 
     def move(self, count: int) -> None:
         """Be done with so many characters."""

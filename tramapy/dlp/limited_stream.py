@@ -1,17 +1,20 @@
-"""`LimitedDlpStream`: a `DlpStream` with a bound on its text, and closed for good after its end."""
+"""`LimitedDlpStream`: a `PartedDlpStream` with a bound on its text, and closed for good after its end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from tramapy.errors import DlpInspectionError
-from tramapy.hooks.dlp import DlpRedaction, DlpStream, PartedDlpStream
+from tramapy.hooks.dlp import DlpRedaction, PartedDlpStream
 
 __all__ = ["LimitedDlpStream", "text_too_long_error"]
 
+T = TypeVar("T")
+
 
 class LimitedDlpStream:
-    """A `DlpStream` that bounds its text; after an error it is closed, and what it held back is gone.
+    """A `PartedDlpStream` that bounds its text; after an error it is closed, and what it held back is gone.
 
     Args:
         stream: What inspects the text.
@@ -20,7 +23,7 @@ class LimitedDlpStream:
 
     __slots__ = ("_fed_length", "_is_open", "_max_text_length", "_stream")
 
-    def __init__(self, stream: DlpStream, max_text_length: int | None) -> None:
+    def __init__(self, stream: PartedDlpStream, max_text_length: int | None) -> None:
         self._stream = stream
         self._max_text_length = max_text_length
         self._fed_length = 0
@@ -53,26 +56,26 @@ class LimitedDlpStream:
         return released
 
     def end_part(self) -> None:
-        """End a part; what comes next is another one, if the stream knows of parts.
+        """End a part; what comes next is another one.
 
         Raises:
             DlpInspectionError: A rule cannot redact it.
             ValueError: The stream has ended.
         """
-        if not self._is_open:
-            raise _ended()
-        self._is_open = False
-        try:
-            if isinstance(self._stream, PartedDlpStream):
-                self._stream.end_part()
-            self._is_open = True
-        finally:
-            if not self._is_open:
-                self._stream.abort()
+        self._guarded(self._stream.end_part)
+
+    def flush(self) -> str:
+        """End a part and return all that was held back; what comes next is read behind it.
+
+        Raises:
+            DlpInspectionError: A rule cannot redact it.
+            ValueError: The stream has ended.
+        """
+        return self._guarded(self._stream.flush)
 
     def take_seams(self) -> Sequence[int]:
         """Return where in what was released last one part ends and the next one begins."""
-        return self._stream.take_seams() if isinstance(self._stream, PartedDlpStream) else ()
+        return self._stream.take_seams()
 
     def finish(self) -> str:
         """End the text and return what was held back.
@@ -93,6 +96,18 @@ class LimitedDlpStream:
         """Drop what was held back."""
         self._is_open = False
         self._stream.abort()
+
+    def _guarded(self, step: Callable[[], T]) -> T:
+        if not self._is_open:
+            raise _ended()
+        self._is_open = False
+        try:
+            result = step()
+            self._is_open = True
+        finally:
+            if not self._is_open:
+                self._stream.abort()
+        return result
 
 
 def _ended() -> ValueError:

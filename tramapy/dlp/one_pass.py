@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import TypeVar
@@ -25,6 +25,7 @@ from tramapy.dlp.replacement import empty_match_error
 from tramapy.dlp.rules import DlpRule
 from tramapy.dlp.seams import Seams
 from tramapy.dlp.splicing import CONTINUES, Splicer
+from tramapy.dlp.told import Told
 from tramapy.hooks.dlp import (
     DlpContentType,
     DlpContext,
@@ -105,7 +106,7 @@ class OnePass:
         if self.matchers or self._is_limited or not self._keeps_all:
             applying = self.applying(context)
             claims += self._added_claims(text, applying)
-            claims = self.kept(claims, applying, text, 0)
+            claims = self.kept(claims, applying, text, 0, self._tell)
             if not claims:
                 return unchanged(text)
         cuts = united(claims) if len(claims) > 1 else claims
@@ -133,7 +134,7 @@ class OnePass:
                 claims.add((first + start, minus_last - start, is_guess, rank))
             start += len(part)
             seams.add(start)
-        cuts = united(self.kept(sorted(claims), applying, text, 0))
+        cuts = united(self.kept(sorted(claims), applying, text, 0, Told(self.operators).tell))
         if not cuts:
             return InspectedParts(parts, ())
         splicer = Splicer(self.rules, self.operators, context.vault)
@@ -172,7 +173,14 @@ class OnePass:
                 raise empty_match_error(self.rules[rank])
             yield Claim(span.start, -span.end, False, rank)
 
-    def kept(self, claims: list[_Found], applying: Collection[int], text: str, start: int) -> list[_Found]:
+    def kept(
+        self,
+        claims: list[_Found],
+        applying: Collection[int],
+        text: str,
+        start: int,
+        tell: Callable[[str, int, int], None],
+    ) -> list[_Found]:
         """Return the claims that count.
 
         Args:
@@ -180,25 +188,30 @@ class OnePass:
             applying: The rules that are meant for it.
             text: A piece of it that holds them, and what their conditions need to the left.
             start: Where that piece begins.
+            tell: Takes the id of a rule that only logs, and where its match begins and ends.
         """
         if self._keeps_all and applying is self._everything:
             return claims
         return [
             claim
             for claim in claims
-            if claim[-1] == CONTINUES or (claim[-1] in applying and self._counts(claim, text, start))
+            if claim[-1] == CONTINUES or (claim[-1] in applying and self._counts(claim, text, start, tell))
         ]
 
-    def _counts(self, claim: Found, text: str, start: int) -> bool:
-        first, minus_last, _, rank = claim
-        first, last = first - start, -minus_last - start
+    def _tell(self, rule_id: str, start: int, end: int) -> None:
+        del start, end
+        self.operators.log(rule_id)
+
+    def _counts(self, claim: Found, text: str, start: int, tell: Callable[[str, int, int], None]) -> bool:
+        begin, minus_end, _, rank = claim
+        first, last = begin - start, -minus_end - start
         if not self._conditions[rank].hold(text, first, last):
             return False
         if self._allowed and self._allowed.covers(text[first:last]):
             return False
         rule = self.rules[rank]
         if rule.action is DlpAction.LOG:
-            self.operators.log(rule.id)
+            tell(rule.id, begin, -minus_end)
             return False
         return True
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Sequence
+from typing import Self
 
 from tramapy.dlp.alive import AliveState
 from tramapy.dlp.claims import Claim, united_claims
@@ -100,20 +101,35 @@ class PackSource:
 
         The rest of what is dropped as it comes is not among it.
         """
-        claims: list[Claim] = []
-        twin = copy.copy(self)
-        twin._going = self._going.copy()  # its name is for the text that goes on
-        twin._pieces = copy.copy(self._pieces)
-        twin._text = self._text.copy()
-        twin._hot_segments = [*self._hot_segments]
-        twin._claims = claims
+        twin, claims = self._twin()
+        twin._going.drop_rank()  # its name is for the text that goes on
         twin.finish()
         return [claim for claim in claims if claim.rank != CONTINUES or claim.start > self.decided_end]
+
+    def flush(self) -> list[Claim]:
+        """Return what would be claimed if the text ended here, with all of what is dropped as it comes."""
+        twin, claims = self._twin()
+        twin.finish()
+        self._going.drop_rank()
+        return claims
 
     def drop(self) -> None:
         """Forget the text."""
         self._text = Undecided()
         self._left = ""
+
+    def _twin(self) -> tuple[Self, list[Claim]]:
+        """Return one that goes its own way from here, and where its claims go."""
+        claims: list[Claim] = []
+        twin = type(self).__new__(type(self))
+        for name in self.__slots__:  # as `copy.copy` does, in a third of the time
+            setattr(twin, name, getattr(self, name))
+        twin._pieces = copy.copy(self._pieces)
+        twin._text = self._text.copy()
+        twin._going = copy.copy(self._going)
+        twin._hot_segments = [*self._hot_segments]
+        twin._claims = claims
+        return twin, claims
 
     def _add(self, original: str, folded: Folded, *, is_end: bool) -> None:
         self._text.add(original, folded)
@@ -169,7 +185,7 @@ class PackSource:
             end = cuts[-1].start
         self._claim(claims, end)
         self._advance(end - _FARTHEST)
-        self._slides_at = 2 * max(LONGEST_MATCH, length - end) + _FARTHEST
+        self._slides_at = 2 * (max(LONGEST_MATCH, length - end) + _FARTHEST)
 
     def _cut_off(self, cut: Claim, claims: Sequence[Claim], end: int) -> bool:
         """Cut off the head of a cut that goes over a place; tell whether that can be done."""

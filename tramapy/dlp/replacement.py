@@ -64,7 +64,8 @@ class Replacement:
         self._allowed = allowed
         self._operators = operators
         self._conditions = Conditions(rule)
-        self._is_plain = rule.action is DlpAction.REDACT and self._conditions.are_none and not allowed
+        self._counts_all = self._conditions.are_none and not allowed and not self.only_logs
+        self._is_plain = rule.action is DlpAction.REDACT and self._counts_all
         self._folded = rule.replacement.casefold()
 
     def open(self, vault: PlaceholderVault | None) -> PlaceholderWriter | None:
@@ -73,7 +74,50 @@ class Replacement:
             return None
         return PlaceholderWriter(vault)
 
-    def apply(
+    @property
+    def counts_all(self) -> bool:
+        """Whether each match is replaced."""
+        return self._counts_all
+
+    @property
+    def only_logs(self) -> bool:
+        """Whether matches stay."""
+        return self._rule.action is DlpAction.LOG
+
+    def apply(self, text: str, spans: Iterable[Span], writer: PlaceholderWriter | None) -> Redacted:
+        """Replace those matches in a whole text that count.
+
+        Args:
+            text: The text.
+            spans: The matches, in order.
+            writer: What `open` gave for this text.
+
+        Raises:
+            DlpInspectionError: The replacement would show what it replaces, or the action is to block.
+        """
+        counted = self.counted(text, spans)
+        if self.only_logs:
+            for _ in counted:
+                self._operators.log(self._rule.id)
+            return Redacted(text, 0)
+        return self.put(text, counted, writer)
+
+    def counted(self, text: str, spans: Iterable[Span], *, start: int = 0, left: str = "") -> Iterable[Span]:
+        """Return the matches that count.
+
+        Args:
+            text: A text, or the part of it that begins at `start`.
+            spans: The matches, as places in the whole text.
+            start: Where `text` begins in the whole text.
+            left: What stands before `text`, as much as a condition or a match may ask for.
+        """
+        if self._counts_all:
+            return spans
+        around = left + text if left else text
+        shift = len(left) - start
+        return [span for span in spans if self._counts(around, span.start + shift, span.end + shift)]
+
+    def put(
         self,
         text: str,
         spans: Iterable[Span],
@@ -82,14 +126,15 @@ class Replacement:
         start: int = 0,
         left: str = "",
     ) -> Redacted:
-        """Replace matches.
+        """Replace matches that count.
 
         Args:
             text: A text, or the part of it that begins at `start`.
-            spans: The matches, in order, as places in the whole text.
+            spans: The matches, in order, as places in the whole text. Of one that begins before `text`, what is in it
+                is replaced.
             writer: What `open` gave for this text.
             start: Where `text` begins in the whole text.
-            left: What stands before `text`, as much as a condition may ask for.
+            left: What stands before `text`, as much as is matched.
 
         Raises:
             DlpInspectionError: The replacement would show what it replaces, or the action is to block.
@@ -98,13 +143,14 @@ class Replacement:
         done = start
         count = 0
         for span in spans:
-            matched = text[span.start - start : span.end - start]
+            first = span.start - start
+            matched = (
+                text[first : span.end - start] if first >= 0 else left[first:] + text[: span.end - start]
+            )
+            first = max(first, 0)
             if writer is not None:
-                writer.read(text, start, span.start)
-            replacement = self._replacement(matched, text, span.start - start, left, writer)
-            if replacement is None:
-                continue
-            pieces += (text[done - start : span.start - start], replacement)
+                writer.read(text, start, start + first)
+            pieces += (text[done - start : first], self._replacement(matched, writer))
             done = span.end
             count += 1
         pieces.append(text[done - start :])
@@ -112,25 +158,19 @@ class Replacement:
             writer.read(text, start, start + len(text))
         return Redacted("".join(pieces), count)
 
-    def _replacement(
-        self, matched: str, text: str, place: int, left: str, writer: PlaceholderWriter | None
-    ) -> str | None:
-        """Return what to put there; None to leave it."""
+    def _counts(self, text: str, start: int, end: int) -> bool:
+        if not self._conditions.hold(text, start, end):
+            return False
+        return not self._allowed or not self._allowed.covers(text[start:end])
+
+    def _replacement(self, matched: str, writer: PlaceholderWriter | None) -> str:
+        """Return what to put there."""
         rule = self._rule
         if self._is_plain:
             # Folding never shortens a text, so what is longer than the folded replacement cannot be inside it.
             if len(matched) <= len(self._folded) and matched.casefold() in self._folded:
                 raise shows_match_error(rule.id)
             return rule.replacement
-        shift = len(left)
-        around = left + text if left else text
-        if not self._conditions.hold(around, shift + place, shift + place + len(matched)):
-            return None
-        if self._allowed and self._allowed.covers(matched):
-            return None
-        if rule.action is DlpAction.LOG:
-            self._operators.log(rule.id)
-            return None
         if writer is not None:
             return writer.replacement(self._operators, rule, matched)
         return self._operators.replacement(rule, matched, None, matched)

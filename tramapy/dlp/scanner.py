@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import copy
+from typing import NamedTuple, Self
 
 from tramapy.dlp.automaton import BETWEEN, STAYS, Automaton, Moves
 
@@ -84,6 +85,18 @@ class Scanner:
             self.has_empty_match = ending.is_empty_match
             self._settle(self._found(ending.matched, self._position))
             self._state = self._automaton.idle_after("")
+
+    def ended(self, since: int) -> Self:
+        """Return what this would be if the text ended here; it goes on as if nobody had asked.
+
+        Args:
+            since: The matches that end behind this place are looked for.
+        """
+        twin = copy.copy(self)
+        twin._spans = []
+        twin._certain_end = max(self._certain_end, since)
+        twin.finish()
+        return twin
 
     def _hold_newline(self, text: str) -> str:
         """Keep a newline at the end for the next piece: `$` needs to know whether it is the last character."""

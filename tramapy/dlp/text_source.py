@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from tramapy.dlp.claims import Claim
@@ -26,17 +26,19 @@ class TextSource:
         one_pass: The rules.
         applying: The places of those that are meant for the text.
         start: Where the part begins in the whole text; its claims are places in that.
+        before: The character before it, where that belongs to the text.
     """
 
     __slots__ = (
-        *("_applying", "_columns", "_is_in_table", "_one_pass", "_pack"),
+        *("_columns", "_is_in_table", "_one_pass", "_pack"),
         *("_scanners", "_start", "_unread", "claims"),
     )
 
-    def __init__(self, one_pass: OnePass, applying: Collection[int], start: int = 0) -> None:
+    def __init__(
+        self, one_pass: OnePass, applying: Collection[int], start: int = 0, *, before: str = ""
+    ) -> None:
         self._start = start
         self._one_pass = one_pass
-        self._applying = applying
         self.claims: list[Claim] = []
         """What was claimed and not taken, as places in the part."""
         self._pack = PackSource(one_pass, applying, self.claims)
@@ -44,7 +46,19 @@ class TextSource:
         self._unread = ""
         """What `Columns` has yet to read."""
         self._is_in_table = False
-        self._scanners = self._opened("")
+        self._scanners: Sequence[tuple[int, Scanner]] = [
+            (rank, Scanner(matcher.automaton, after=before))
+            for rank, matcher in enumerate(one_pass.matchers, len(one_pass.packed))
+            if rank in applying
+        ]
+
+    @property
+    def decided_end(self) -> int:
+        """The place in the whole text up to which nothing more will be claimed."""
+        ends = [self._pack.decided_end, *(scanner.decided_end for _, scanner in self._scanners)]
+        if self._columns is not None and self._is_in_table:
+            ends.append(self._columns.undecided_start)
+        return min(ends) + self._start
 
     def feed(self, text: str) -> int:
         """Read the next piece; return the place in the whole text up to which nothing more will be claimed.
@@ -88,27 +102,20 @@ class TextSource:
         self.claims.clear()
         return _shifted(claims, self._start) if self._start else claims
 
-    def claims_at_end(self, held: str, held_start: int, before: str) -> list[Claim]:
+    def claims_at_end(self, since: int) -> list[Claim]:
         """Return what would be claimed if the text ended here, which goes on as if nobody had asked.
 
         Args:
-            held: The end of the text, in which nothing is decided for good.
-            held_start: Where that begins.
-            before: The character before it.
+            since: What ends up to this place of the whole text is known already.
 
         Raises:
             DlpInspectionError: A rule matched the empty string.
         """
-        claims = self._pack.claims_at_end()
-        if self._columns is not None:
-            columns = copy.copy(self._columns)
-            spans = [*columns.feed(self._unread), *columns.finish()]
-            claims += self._one_pass.claims_of_columns(spans)
-        for rank, scanner in self._opened(before):
-            scanner.feed(held)
-            scanner.finish()
-            claims += _shifted(self._matched(rank, scanner), held_start)
-        return claims
+        return self._ended(self._pack.claims_at_end(), since)
+
+    def flush(self, since: int) -> list[Claim]:
+        """Return what would be claimed if the text ended here, all of which goes out; see `claims_at_end`."""
+        return self._ended(self._pack.flush(), since)
 
     def drop(self) -> None:
         """Forget the text."""
@@ -117,13 +124,14 @@ class TextSource:
         self._columns = None
         self._pack.drop()
 
-    def _opened(self, before: str) -> list[tuple[int, Scanner]]:
-        one_pass = self._one_pass
-        return [
-            (rank, Scanner(matcher.automaton, after=before))
-            for rank, matcher in enumerate(one_pass.matchers, len(one_pass.packed))
-            if rank in self._applying
-        ]
+    def _ended(self, claims: list[Claim], since: int) -> list[Claim]:
+        if self._columns is not None and (self._columns.table is not None or "\n" in self._unread):
+            columns = copy.copy(self._columns)
+            spans = [*columns.feed(self._unread), *columns.finish()]
+            claims += self._one_pass.claims_of_columns(spans)
+        for rank, scanner in self._scanners:
+            claims += self._matched(rank, scanner.ended(since - self._start))
+        return _shifted(claims, self._start) if self._start else claims
 
     def _read_unread(self, columns: Columns) -> None:
         self.claims += self._one_pass.claims_of_columns(columns.feed(self._unread))

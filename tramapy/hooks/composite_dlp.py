@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Never
 
@@ -18,7 +19,7 @@ from tramapy.hooks.dlp import (
 from tramapy.hooks.pending_fold import PendingFold
 from tramapy.values import described, listed
 
-__all__ = ["ChainedDlpStream", "CompositeDlpInterceptor"]
+__all__ = ["ChainedDlpStream", "CompositeDlpInterceptor", "merged_redactions"]
 
 
 class CompositeDlpInterceptor(StreamingDlpInterceptor):
@@ -51,7 +52,7 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
                 return PendingFold(self._fold(position + 1, context, found, result), result)
             text = result.sanitized_text
             found.extend(result.redactions)
-        return DlpResult(text, _merged(found))
+        return DlpResult(text, merged_redactions(found))
 
     async def _fold(
         self, start: int, context: DlpContext, found: list[DlpRedaction], pending: Awaitable[DlpResult]
@@ -62,7 +63,7 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
             step = interceptor.inspect(context, result.sanitized_text)
             result = await step if isinstance(step, Awaitable) else step
             found.extend(result.redactions)
-        return DlpResult(result.sanitized_text, _merged(found))
+        return DlpResult(result.sanitized_text, merged_redactions(found))
 
     def open_stream(self, context: DlpContext) -> DlpStream | None:
         """Chain one stream per interceptor; None where one of them cannot inspect incrementally."""
@@ -76,16 +77,25 @@ class CompositeDlpInterceptor(StreamingDlpInterceptor):
                     opened.abort()
                 return None
             streams.append(stream)
-        return ChainedDlpStream(streams)
+        return ChainedDlpStream(
+            streams, [partial(_opened_again, interceptor, context) for interceptor in self.interceptors]
+        )
 
 
 class ChainedDlpStream:
-    """Streams in a row: what one releases feeds the next."""
+    """Streams in a row, a `PartedDlpStream`: what one releases feeds the next.
 
-    __slots__ = ("_links", "_seams", "_streams")
+    Args:
+        streams: In order.
+        openers: Each opens such a stream. One that is no `PartedDlpStream` cannot be flushed: it ends, and another one
+            takes what comes next.
+    """
 
-    def __init__(self, streams: Iterable[DlpStream]) -> None:
+    __slots__ = ("_links", "_openers", "_seams", "_streams")
+
+    def __init__(self, streams: Iterable[DlpStream], openers: Iterable[Callable[[], DlpStream]]) -> None:
         self._streams = tuple(streams)
+        self._openers = tuple(openers)
         self._links: Sequence[_Link] | None = None
         """The streams, once the text has parts."""
         self._seams: Sequence[int] = ()
@@ -93,22 +103,26 @@ class ChainedDlpStream:
     @property
     def redactions(self) -> tuple[DlpRedaction, ...]:
         """All redactions so far, counts added up by rule."""
-        return _merged([redaction for stream in self._streams for redaction in stream.redactions])
+        owners = self._streams if self._links is None else self._links
+        return merged_redactions([redaction for owner in owners for redaction in owner.redactions])
 
     def feed(self, text: str) -> str:
         """Pass a piece down the chain."""
         if self._links is not None:
-            return self._pass_parts(self._links, text, is_end=False)
+            return self._pass_parts(self._links, text, None)
         for stream in self._streams:
             text = stream.feed(text)
         return text
 
     def end_part(self) -> None:
         """End a part of the text; what one stream releases tells the next one where that was."""
-        if self._links is None:
-            self._links = [_Link(stream) for stream in self._streams]
-        if self._links:
-            self._links[0].end_part()
+        links = self._linked()
+        if links:
+            links[0].end_part()
+
+    def flush(self) -> str:
+        """End a part and return all that any stream holds back."""
+        return self._pass_parts(self._linked(), "", _Link.flush)
 
     def take_seams(self) -> Sequence[int]:
         """Return where in what was released last one part ends and the next one begins."""
@@ -117,7 +131,7 @@ class ChainedDlpStream:
     def finish(self) -> str:
         """End the streams in order; what one still releases is fed to the next before that one ends."""
         if self._links is not None:
-            return self._pass_parts(self._links, "", is_end=True)
+            return self._pass_parts(self._links, "", _Link.finish)
         text = ""
         for stream in self._streams:
             text = (stream.feed(text) if text else "") + stream.finish()
@@ -125,39 +139,84 @@ class ChainedDlpStream:
 
     def abort(self) -> None:
         """Drop what any stream holds."""
-        for stream in self._streams:
-            stream.abort()
+        for owner in self._streams if self._links is None else self._links:
+            owner.abort()
 
-    def _pass_parts(self, links: Sequence[_Link], text: str, *, is_end: bool) -> str:
+    def _linked(self) -> Sequence[_Link]:
+        if self._links is None:
+            self._links = [*map(_Link, self._streams, self._openers)]
+        return self._links
+
+    def _pass_parts(self, links: Sequence[_Link], text: str, end: Callable[[_Link], str] | None) -> str:
         self._seams = ()
         for link in links:
-            text, self._seams = link.passed(text, self._seams, is_end=is_end)
+            text, self._seams = link.passed(text, self._seams, end)
         return text
 
 
 class _Link:
     """A stream of a chain through which a text with parts passes."""
 
-    __slots__ = ("_parted", "_stream")
+    __slots__ = ("_before", "_is_ended", "_open", "_parted", "_stream")
 
-    def __init__(self, stream: DlpStream) -> None:
+    def __init__(self, stream: DlpStream, open_: Callable[[], DlpStream]) -> None:
+        self._open = open_
         self._stream = stream
         self._parted = stream if isinstance(stream, PartedDlpStream) else None
+        self._is_ended = False
+        self._before: Sequence[DlpRedaction] = ()
+        """What streams redacted that ended here."""
+
+    @property
+    def redactions(self) -> Sequence[DlpRedaction]:
+        return (*self._before, *self._stream.redactions)
 
     def end_part(self) -> None:
         """End a part, if the stream knows of parts."""
         if self._parted is not None:
             self._parted.end_part()
 
-    def passed(self, text: str, seams: Sequence[int], *, is_end: bool) -> tuple[str, Sequence[int]]:
-        """Feed a piece part by part; return what was released, and where its seams are."""
+    def flush(self) -> str:
+        """Return all that the stream holds back."""
+        if self._parted is not None:
+            return self._parted.flush()
+        return self.finish()
+
+    def finish(self) -> str:
+        """End the stream; another one takes what still comes."""
+        if self._is_ended:
+            return ""
+        self._is_ended = True
+        return self._stream.finish()
+
+    def abort(self) -> None:
+        if not self._is_ended:
+            self._stream.abort()
+
+    def passed(
+        self, text: str, seams: Sequence[int], end: Callable[[_Link], str] | None
+    ) -> tuple[str, Sequence[int]]:
+        """Feed a piece part by part; return what was released, and where its seams are.
+
+        Args:
+            text: The piece.
+            seams: Where its parts meet.
+            end: What follows: `flush`, `finish` or nothing.
+        """
         released = ""
         found: list[int] = []
-        for place, (start, end) in enumerate(pairwise((0, *seams, len(text)))):
+        for place, (first, last) in enumerate(pairwise((0, *seams, len(text)))):
             if place:
                 self.end_part()
-            released = self._joined(released, self._stream.feed(text[start:end]), found)
-        return (self._joined(released, self._stream.finish(), found) if is_end else released), found
+            released = self._joined(released, self._feed(text[first:last]), found)
+        return (released if end is None else self._joined(released, end(self), found)), found
+
+    def _feed(self, text: str) -> str:
+        if self._is_ended and text:
+            self._before = self.redactions
+            self._stream = self._open()
+            self._is_ended = False
+        return "" if self._is_ended else self._stream.feed(text)
 
     def _joined(self, released: str, more: str, seams: list[int]) -> str:
         if self._parted is not None:
@@ -165,7 +224,15 @@ class _Link:
         return released + more
 
 
-def _merged(redactions: Iterable[DlpRedaction]) -> tuple[DlpRedaction, ...]:
+def _opened_again(interceptor: DlpInterceptor, context: DlpContext) -> DlpStream:
+    stream = interceptor.open_stream(context) if isinstance(interceptor, StreamingDlpInterceptor) else None
+    if stream is None:
+        raise TypeError("open_stream gave no stream for the end of a text whose beginning it gave one for")
+    return stream
+
+
+def merged_redactions(redactions: Iterable[DlpRedaction]) -> tuple[DlpRedaction, ...]:
+    """Return counts added up by rule."""
     counts: dict[str, int] = {}
     for redaction in redactions:
         counts[redaction.rule_id] = counts.get(redaction.rule_id, 0) + redaction.replacement_count

@@ -311,11 +311,18 @@ class PartedDlpStream(DlpStream, Protocol):
     """A `DlpStream` that knows of parts: a text that a provider cuts into blocks is read both joined and by its blocks.
 
     What ends or begins a part is then found where the other part goes on with a letter or a digit, too. A stream
-    without these methods inspects all parts as one text.
+    without these methods inspects adjacent parts as one text, and those on both sides of a tool call as two.
     """
 
     def end_part(self) -> None:
         """End a part behind what was fed; what comes next is another one."""
+        ...
+
+    def flush(self) -> str:
+        """End a part and return all that is held back, as `finish` would: something else comes before the next part.
+
+        That one is read behind all of the parts before it. Of what lies across, the beginning may be out.
+        """
         ...
 
     def take_seams(self) -> Sequence[int]:
