@@ -82,7 +82,9 @@ _VALUE = (
 )
 _PASSWORD = re.compile(rf"(?:{_WORDS}){_JOINT}{_VALUE}")
 _BARE_END = r"[#-%*+\-/0-9=@A-Z\\^_a-z~]"
-_BARE_RUN = re.compile(f"{_BARE}*")
+_MOST_READ = 2_048
+_BARE_RUN = re.compile(f"{_BARE}{{0,{_MOST_READ}}}")
+_ALL_BARE = re.compile(f"(?:{_BARE}*{_BARE_END})?")
 _LIVELY = re.compile(r"[0-9!@#$%^*+?~]")
 _LONGEST_NAME = 64
 _HEAD_LENGTH = 257
@@ -104,7 +106,7 @@ def _passwords(view: View) -> Iterator[Cut]:
     if not places:
         return
     text = view.text
-    run = Run(_BARE_RUN, text)
+    run = Run(_BARE_RUN, text, _MOST_READ, _HEAD_LENGTH)
     rest_start, lively = -1, -1
     for place in sorted(places):
         # Well inside of a value, a word can only have the end of that value as its own.
@@ -128,6 +130,8 @@ def _passwords(view: View) -> Iterator[Cut]:
             is_short = end - start < _HEAD_LENGTH
             if kind == "u":
                 # Behind a short one may stand marks that do not count behind a long one.
+                if not is_short:  # only of what is cut, all is read
+                    end = max(end, _ALL_BARE.match(text, start).end())  # type: ignore[union-attr]  # matches anything
                 rest_start = end - _LONGEST_NAME - (0 if is_short else _HEAD_LENGTH)
                 end = end_with_marks(text, end) if is_short else end
             yield Cut(start, end)
@@ -158,7 +162,7 @@ RULES = (
         held=rf"(?:{_HELD_WORDS})[\"'`*_]{{0,2}}(?:{_SIGN}|[ \t]+(?:(?:{_HELD_VERBS}):?[ \t]+)?"
         r"|[ \t]?[\u662f\u4e3a\u70ba\u306f\ub294\uc740][ \t]?:?[ \t]?)"
         rf"(?:\"[^\"\n]{{4,}}\"|'[^'\n]{{4,}}'|`[^`\n]{{4,}}`|{_BARE}{{4,}})",
-        bodies=(("", rf"(?:{_BARE}*{_BARE_END})?"),),
+        bodies=(("", _ALL_BARE.pattern),),
         is_checked=False,
     ),
 )
