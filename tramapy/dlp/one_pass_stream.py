@@ -39,18 +39,8 @@ class OnePassStream:
     """
 
     __slots__ = (
-        *("_applying", "_claims", "_held", "_held_start", "_left", "_marked_end"),
-        *(
-            "_one_pass",
-            "_part",
-            "_rank",
-            "_reread_count",
-            "_seams",
-            "_shown_end",
-            "_splicer",
-            "_told",
-            "_whole",
-        ),
+        *("_applying", "_claims", "_held", "_held_start", "_left", "_marked_end", "_one_pass", "_part"),
+        *("_rank", "_reread_count", "_seams", "_shown_end", "_splicer", "_told", "_tried_end", "_whole"),
     )
 
     def __init__(self, one_pass: OnePass, context: DlpContext) -> None:
@@ -65,6 +55,8 @@ class OnePassStream:
         self._claims: list[Claim] = []
         self._held = ""
         self._held_start = 0
+        self._tried_end = -1
+        """Up to where was released what could be."""
         self._left = ""
         self._shown_end = -1
         """Up to where the text went out when it was flushed last, decided or not."""
@@ -179,6 +171,7 @@ class OnePassStream:
     def _kept(self, claims: list[Claim]) -> Sequence[Claim]:
         if not claims:
             return ()
+        self._tried_end = -1
         text = self._left + self._held
         start = self._held_start - len(self._left)
         return self._one_pass.kept(claims, self._applying, text, start, self._told.tell)
@@ -196,8 +189,11 @@ class OnePassStream:
             self._claim_behind(self._whole.take_claims())
         if self._part is not None:
             self._claim(self._part.take_claims())
+        if end == self._tried_end:  # and no new claims: what was held is held
+            return ""
+        self._tried_end = end
         if not self._claims:
-            return self._cut_off((), end) if end > self._held_start else ""
+            return self._cut_off((), end)
         cuts = united_claims(self._claims)
         over = next((cut for cut in cuts if cut.start < end < cut.end), None)
         if over is not None and not self._may_divide(over, end):
