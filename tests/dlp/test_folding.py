@@ -8,7 +8,8 @@ import unicodedata
 import pytest
 
 from tests.dlp.contexts import split_at
-from tramapy.dlp.folding import PLAIN, Folded, FoldedPieces, fold
+from tramapy.dlp.folded import LONGEST_INVISIBLE, Folded
+from tramapy.dlp.folding import PLAIN, FoldedPieces, fold
 
 PARTS = (
     *("\\", "\\", "u", "0", "4", "d8", "3", "5", "\\ud835", "\\udfce", "%", "40", "2"),
@@ -82,3 +83,41 @@ def test_random_pieces_fold_to_the_whole() -> None:
             read += len(original)
         assert read == len(text)
         assert found == places(fold(text))
+
+
+_NEAR_THE_LONGEST = [
+    *(0, 1, LONGEST_INVISIBLE - 1, LONGEST_INVISIBLE, LONGEST_INVISIBLE + 1, LONGEST_INVISIBLE + 5),
+    *(2 * LONGEST_INVISIBLE, 2 * LONGEST_INVISIBLE + 13, 3 * LONGEST_INVISIBLE),
+]
+
+
+@pytest.mark.parametrize("invisible", ["\u200b", "\\u200b"], ids=["plain", "escaped"])
+@pytest.mark.parametrize("length", _NEAR_THE_LONGEST)
+def test_much_that_is_invisible_ends_what_stands_before(length: int, invisible: str) -> None:
+    between = (invisible * length)[: length // len(invisible) * len(invisible)]
+    folded = fold(f"a{between}b")
+    ends = sum(min(12, len(between) - at) for at in range(LONGEST_INVISIBLE, len(between), LONGEST_INVISIBLE))
+    assert folded.text == "a" + ("\n\x01" * 6 + "\n\x01" * 6 + "\n\x01" * 6)[:ends] + "b"
+    if ends:
+        assert folded.original(1, 2) == (1 + LONGEST_INVISIBLE, 2 + LONGEST_INVISIBLE)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_much_that_is_invisible_folds_in_pieces_to_what_the_whole_does(seed: int) -> None:
+    source = random.Random(seed)
+    text = ""
+    for _ in range(3):
+        count = source.choice(_NEAR_THE_LONGEST) // source.choice((1, 2, 6))
+        text += (
+            source.choice(("a", "x9", "\\u0041", "\n", ""))
+            + source.choice(("\u200b", "\\u200b", "\u00ad\u200b")) * count
+        )
+    text += source.choice(("", "b"))
+    cuts = [source.randrange(len(text) + 1) for _ in range(8)]
+    pieces = FoldedPieces()
+    found: list[tuple[str, int, int]] = []
+    read = 0
+    for original, folded in [*(pieces.feed(part) for part in split_at(text, cuts)), pieces.finish()]:
+        found += [(character, first + read, last + read) for character, first, last in places(folded)]
+        read += len(original)
+    assert found == places(fold(text))

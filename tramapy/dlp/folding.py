@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["PLAIN", "Folded", "FoldedPieces", "fold", "is_plain"]
+from tramapy.dlp.folded import Folded
+
+__all__ = ["PLAIN", "FoldedPieces", "fold", "is_plain"]
 
 _DIGIT_ZEROS = (
     "660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 "
@@ -101,34 +103,6 @@ _ASCII = bytes(range(0x80))
 _SPARSE = 16
 
 
-class Folded:
-    """A folded text and where its characters stand in the original.
-
-    Args:
-        text: The folded text.
-        starts: For each of its characters, the place in the original where it begins; None where both agree.
-        ends: The same for where it ends.
-    """
-
-    __slots__ = ("_ends", "_starts", "text")
-
-    def __init__(self, text: str, starts: array[int] | None = None, ends: array[int] | None = None) -> None:
-        self.text: str = text
-        self._starts = starts
-        self._ends = ends
-
-    @property
-    def is_aligned(self) -> bool:
-        """Whether each character stands where it stood in the original."""
-        return self._starts is None
-
-    def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the place in the original of a stretch that is not empty."""
-        if self._starts is None or self._ends is None:
-            return start, end
-        return self._starts[start], self._ends[end - 1]
-
-
 def is_plain(text: str) -> bool:
     """Tell at little cost whether a text is sure to have nothing to fold."""
     return text.isascii() and "\\" not in text and "%" not in text and "\x1b" not in text
@@ -136,6 +110,11 @@ def is_plain(text: str) -> bool:
 
 def fold(text: str) -> Folded:
     """Fold a whole text; one that has nothing to fold costs next to nothing."""
+    return _characters(text).with_ends(len(text), 0)
+
+
+def _characters(text: str) -> Folded:
+    """Fold a text without what ends it where much is invisible."""
     if text.isascii():
         if is_plain(text):
             return Folded(text)
@@ -266,15 +245,18 @@ def _plain(character: str) -> str:
 class FoldedPieces:
     """Folds a text that comes in pieces; an escape that is cut in two waits for its rest."""
 
-    __slots__ = ("_waiting",)
+    __slots__ = ("_invisible_length", "_waiting")
 
     def __init__(self) -> None:
         self._waiting = ""
+        self._invisible_length = 0
+        """How much the last piece, or several, end with that is invisible."""
 
     def is_plain(self, text: str) -> bool:
         """Tell whether the next piece folds to itself, so that it need not be taken."""
         return (
             not self._waiting
+            and not self._invisible_length
             and text.isascii()
             and "\\" not in text
             and "%" not in text
@@ -295,9 +277,16 @@ class FoldedPieces:
         else:
             self._waiting = text[partial.start() :]
             text = text[: partial.start()]
-        return text, fold(text)
+        return text, self._fold(text)
 
     def finish(self) -> tuple[str, Folded]:
         """Return what still waits."""
         text, self._waiting = self._waiting, ""
-        return text, fold(text)
+        return text, self._fold(text)
+
+    def _fold(self, text: str) -> Folded:
+        characters = _characters(text)
+        folded = characters.with_ends(len(text), self._invisible_length)
+        end = characters.end
+        self._invisible_length = len(text) - end if end else self._invisible_length + len(text)
+        return folded

@@ -14,7 +14,8 @@ from tramapy.dlp.columns import Columns
 from tramapy.dlp.conditions import Allowed, Conditions, applies, find_spans
 from tramapy.dlp.detector import PackDetector
 from tramapy.dlp.finders import Re2
-from tramapy.dlp.folding import Folded, fold, is_plain
+from tramapy.dlp.folded import Folded
+from tramapy.dlp.folding import fold, is_plain
 from tramapy.dlp.json_place import begins_json
 from tramapy.dlp.markers import Markers
 from tramapy.dlp.matcher import Matcher

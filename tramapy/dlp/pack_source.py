@@ -13,7 +13,8 @@ from typing import Self
 
 from tramapy.dlp.alive import AliveState
 from tramapy.dlp.claims import Claim, united_claims
-from tramapy.dlp.folding import Folded, FoldedPieces
+from tramapy.dlp.folded import Folded
+from tramapy.dlp.folding import FoldedPieces
 from tramapy.dlp.going_cut import NEAR, GoingCut, bodies_of
 from tramapy.dlp.one_pass import OnePass
 from tramapy.dlp.splicing import CONTINUES, SHORTEST_HEAD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Self
 
-from tramapy.dlp.folding import Folded
+from tramapy.dlp.folded import Folded
 
 __all__ = ["Undecided"]
 
