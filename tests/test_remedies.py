@@ -22,6 +22,7 @@ from tramapy import (
     OperationInterceptor,
     RuntimeEvent,
     ToolCall,
+    ToolDefinition,
     Tramapy,
     call_options,
     wrap,
@@ -244,6 +245,10 @@ def test_what_newcomers_give_is_answered_with_what_to_write(give: Callable[[], o
             r"ToolCall\.arguments_json takes a str, not dict; write json\.dumps\(\.\.\.\)",
         ),
         (
+            lambda: ToolDefinition(name="a", input_schema="{}"),  # type: ignore[arg-type]
+            r"ToolDefinition\.input_schema takes a mapping, not str; write json\.loads\(\.\.\.\)",
+        ),
+        (
             lambda: DlpRule(id="a", pattern=re.compile("x")),  # type: ignore[arg-type]
             r"DLP rule 'a': pattern takes a str, not Pattern; give its text, \.pattern",
         ),
@@ -270,6 +275,7 @@ def test_what_newcomers_give_is_answered_with_what_to_write(give: Callable[[], o
     ],
     ids=[
         "arguments",
+        "a schema",
         "a pattern",
         "an action",
         "interceptors",

@@ -147,9 +147,11 @@ class ToolDefinition:
 
     def __post_init__(self) -> None:
         texts(self, "ToolDefinition", "name", "description")
-        if not isinstance(self.input_schema, Mapping):
+        schema: object = self.input_schema
+        if not isinstance(schema, Mapping):
+            remedy = "; write json.loads(...)" if isinstance(schema, str) else ""
             raise TypeError(
-                f"ToolDefinition.input_schema takes a mapping, not {type(self.input_schema).__name__}"
+                f"ToolDefinition.input_schema takes a mapping, not {type(schema).__name__}{remedy}"
             )
 
     def __repr__(self) -> str:

@@ -167,10 +167,13 @@ def uncallable(hook: object, name: str, *arguments: str) -> str | None:
     try:
         signature.bind(*arguments)
     except TypeError:
-        return (
-            f"{type(hook).__name__}.{name} takes other arguments; write {name}(self, {', '.join(arguments)})"
-        )
-    return None
+        how = "takes other arguments"
+    else:
+        first = list(signature.parameters)[: len(arguments)]
+        if first == list(arguments) or sorted(first) != sorted(arguments):
+            return None
+        how = "takes its arguments in another order"
+    return f"{type(hook).__name__}.{name} {how}; write {name}(self, {', '.join(arguments)})"
 
 
 def _is_own(hook: object, base: type[object], name: str) -> bool:

@@ -83,6 +83,11 @@ class ShortHanded(OperationInterceptor):
         return response
 
 
+class Turned(DlpInterceptor):
+    def inspect(self, text: Any, context: Any) -> Any:
+        return text
+
+
 class OneHanded(DlpInterceptor):
     def inspect(self, text: str) -> Any:  # type: ignore[override] # as newcomers do
         return text
@@ -183,6 +188,10 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     (
         {"dlp": OneHanded()},
         r"dlp: OneHanded\.inspect takes other arguments; write inspect\(self, context, text\)$",
+    ),
+    (
+        {"dlp": Turned()},
+        r"dlp: Turned\.inspect takes its arguments in another order; write inspect\(self, context, text\)$",
     ),
     ({"clock": FakeClock}, r"clock is the class FakeClock, and no instance; write FakeClock\(\.\.\.\)$"),
     ({"intercepters": []}, r"Unknown setting 'intercepters'; did you mean interceptors\?$"),

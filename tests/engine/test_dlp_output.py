@@ -122,7 +122,9 @@ def test_rt63_audit_is_fail_closed(driver: Driver) -> None:
         diagnostic_observers=[diagnostics],
     )
     for _ in range(2):
-        assert "The DLP audit emitter failed (MODEL_OUTPUT at MODEL_RESPONSE_CONTENT" in str(failure(rig))
+        assert "The DLP audit emitter failed with OSError (MODEL_OUTPUT at MODEL_RESPONSE_CONTENT" in str(
+            failure(rig)
+        )
     assert len(providers["a"].requests) == 2
     assert providers["b"].requests == ()
     assert "circuit.opened" not in rig.names
@@ -200,7 +202,8 @@ def test_rt75_an_inspector_that_fails(driver: Driver) -> None:
     rig = driver.rig(provider, dlp=UNREADABLE)
     error = failure(rig)
     assert str(error) == (
-        "The DLP interceptor failed (MODEL_OUTPUT at MODEL_RESPONSE_CONTENT of provider 'p'); the text was withheld"
+        "The DLP interceptor failed with ValueError (MODEL_OUTPUT at MODEL_RESPONSE_CONTENT of provider 'p'); "
+        "the text was withheld"
     )
     assert error.__cause__ is None
     assert rig.names[2:] == [

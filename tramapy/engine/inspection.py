@@ -11,7 +11,7 @@ from tramapy.engine import reporting
 from tramapy.engine.operation import Attempt
 from tramapy.errors import ConfigurationError, DlpInspectionError
 from tramapy.hooks.dlp import DlpContext, DlpInterceptor, DlpRedaction, DlpResult
-from tramapy.values import exact_text
+from tramapy.values import class_label, exact_text
 
 __all__ = ["audited", "fail_inspection", "inspect_text", "inspection_error", "scan_text", "settled"]
 
@@ -166,7 +166,9 @@ def fail_inspection(
     label = attempt.tool_label(context.tool_name)
     if label is not None:
         whose += f", tool {label!r}"
-    return DlpInspectionError(f"{_REASONS[reason_code]} ({where}{whose}); the text was withheld")
+    # its class, never its text
+    how = "" if error is None else f" with {class_label(error)}"
+    return DlpInspectionError(f"{_REASONS[reason_code]}{how} ({where}{whose}); the text was withheld")
 
 
 _REASONS = {
