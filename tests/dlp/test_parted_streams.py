@@ -133,6 +133,8 @@ def test_what_is_dropped_before_its_name_is_known_gets_one(size: int) -> None:
     result = parted(DEFAULT, [f"password: {LONG[:100]}", f"x\u200b{LONG}"], size)
     assert result.sanitized_text.startswith("password: [REDACTED:")
     assert sum(count for _, count in counts(result)) == result.sanitized_text.count("[")
+    text = f"password: {LONG[:100]}x\u200b{LONG}"
+    assert parted(DEFAULT, [text], size) == DEFAULT.redact(text)
 
 
 @pytest.mark.parametrize("size", [1, 10_000])

@@ -174,9 +174,9 @@ class RuleStream:
         """End a part and return all that was held back, as if the text ended; what comes next is read behind it."""
         start, end = self._held.start, self._held.end
         left = self._left + self._held.text
-        self._end_part()
+        part = self._end_part()
         self._take(self._scanner.ended(start - self._scanner_start), self._scanner_start)
-        released = self._release_until(end)
+        released = self._release_until(part, end)
         undecided_count = end - self._scanner_start - self._scanner.decided_end
         if undecided_count > _MOST_UNDECIDED:
             undecided_count = _REMEMBERED
@@ -204,21 +204,19 @@ class RuleStream:
         self._spans = []
 
     def _release(self) -> str:
-        scanner = self._scanner
-        if self._part is not None:
-            return self._release_until(
-                min(self._scanner_start + scanner.decided_end, self._part_start + self._part.decided_end)
-            )
+        scanner, part = self._scanner, self._part
+        if part is not None:
+            end = min(self._scanner_start + scanner.decided_end, self._part_start + part.decided_end)
+            return self._release_until(part, end)
         self._refuse_empty(scanner)
         start = self._held.start
         spans = self._counted(scanner.take_spans())
         return self._put(self._held.take(scanner.decided_end), spans, start)
 
-    def _release_until(self, end: int) -> str:
+    def _release_until(self, part: Scanner, end: int) -> str:
         """Release what is decided of a text with parts."""
         self._take(self._scanner, self._scanner_start)
-        if self._part is not None:
-            self._take(self._part, self._part_start)
+        self._take(part, self._part_start)
         start = self._held.start
         spans = _united(self._spans)
         for span in reversed(spans):
@@ -231,7 +229,8 @@ class RuleStream:
             return self._put(text, ready, start)
         return self._seams.put(text, ready, start, self._put)
 
-    def _end_part(self) -> None:
+    def _end_part(self) -> Scanner:
+        """Take what the part holds, and return the scanner of the next one."""
         part = self._part
         if part is None:
             part = self._scanner.ended(self._held.start)
@@ -240,6 +239,7 @@ class RuleStream:
         self._take(part, self._part_start)
         self._part = Scanner(self._automaton)
         self._part_start = self._held.end
+        return self._part
 
     def _take(self, scanner: Scanner, start: int) -> None:
         self._refuse_empty(scanner)

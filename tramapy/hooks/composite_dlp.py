@@ -13,8 +13,8 @@ from tramapy.hooks.dlp import (
     DlpRedaction,
     DlpResult,
     DlpStream,
-    PartedDlpStream,
     StreamingDlpInterceptor,
+    parted,
 )
 from tramapy.hooks.pending_fold import PendingFold
 from tramapy.values import described, listed
@@ -162,7 +162,7 @@ class _Link:
     def __init__(self, stream: DlpStream, open_: Callable[[], DlpStream]) -> None:
         self._open = open_
         self._stream = stream
-        self._parted = stream if isinstance(stream, PartedDlpStream) else None
+        self._parted = parted(stream)
         self._is_ended = False
         self._before: Sequence[DlpRedaction] = ()
         """What streams redacted that ended here."""

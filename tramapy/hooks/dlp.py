@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from tramapy.keywords import explains_names
 from tramapy.values import MOST, exact_text, instance, listed, shown
@@ -29,6 +29,7 @@ __all__ = [
     "StreamingDlpInterceptor",
     "ToolResultFilteringSettings",
     "check_rule_id",
+    "parted",
     "unchanged",
     "unchecked_result",
 ]
@@ -328,6 +329,12 @@ class PartedDlpStream(DlpStream, Protocol):
     def take_seams(self) -> Sequence[int]:
         """Return where in what was released last one part ends and the next one begins; asked at most once."""
         ...
+
+
+def parted(stream: DlpStream) -> PartedDlpStream | None:
+    """Return a stream that knows of parts; None for any other. `isinstance` takes 20 µs, and each text passes here."""
+    knows_parts = all(hasattr(stream, name) for name in ("end_part", "flush", "take_seams"))
+    return cast("PartedDlpStream", stream) if knows_parts else None
 
 
 class StreamingDlpInterceptor(DlpInterceptor):
