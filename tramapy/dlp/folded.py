@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from typing import Final, Self
 
 __all__ = ["LONGEST_INVISIBLE", "Folded"]
@@ -60,21 +61,23 @@ class Folded:
             return self
         pieces: list[str] = []
         starts, ends = array("Q"), array("Q")
-        done, before = 0, -invisible_length
-        for place, start in enumerate((*self._starts, length)):
+        done = 0
+        # Where so much is invisible, one of these places is: to look at each character would take ten times as long.
+        near = range(0, length, LONGEST_INVISIBLE)
+        for place in sorted({0, *(bisect_left(self._starts, at) for at in near)}):
+            start = self._starts[place] if place < len(self._starts) else length
+            before = self._ends[place - 1] if place else -invisible_length
             if start - before > LONGEST_INVISIBLE:
                 pieces.append(self.text[done:place])
                 starts.extend(self._starts[done:place])
                 ends.extend(self._ends[done:place])
                 done = place
-                first = before + LONGEST_INVISIBLE
-                for at in range(first, start, LONGEST_INVISIBLE):
+                for at in range(before + LONGEST_INVISIBLE, start, LONGEST_INVISIBLE):
                     for mark_at, mark in enumerate(_ENDS, at):
                         if 0 <= mark_at < start:
                             pieces.append(mark)
                             starts.append(mark_at)
                             ends.append(mark_at + 1)
-            before = self._ends[place] if place < len(self._ends) else start
         pieces.append(self.text[done:])
         starts.extend(self._starts[done:])
         ends.extend(self._ends[done:])
