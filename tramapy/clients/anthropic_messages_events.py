@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final, cast
 
 from tramapy.clients.anthropic_messages_answer import content_in, only, stop_reason_for
 from tramapy.clients.anthropic_messages_blocks import CHANGED_SIGNATURE, arguments_object
-from tramapy.clients.codec import JsonEvent, dumps, json_bytes
+from tramapy.clients.codec import JsonEvent, JsonPiece, dumps, json_bytes
 from tramapy.clients.rewriting import no_place, placed_calls
 from tramapy.clients.splitting import split_like
 from tramapy.engine.native import Lane, NativeEnd
@@ -17,10 +17,30 @@ from tramapy.wire.json_values import mapping_of, text_of
 from tramapy.wire.sse import SseEvent, sse_frame
 from tramapy.wire.token_counts import messages_usage
 
-__all__ = ["REFUSAL", "EndEvent", "LaneDelta", "MessageEvent", "OpenBlock", "SignedEvent", "StreamedMessage"]
+__all__ = [
+    "REFUSAL",
+    "EndEvent",
+    "LaneDelta",
+    "MessageEvent",
+    "OpenBlock",
+    "SignedEvent",
+    "StreamedMessage",
+    "TextPiece",
+]
 
 REFUSAL: Final = ("refusal",)
 """The lane of a refusal's explanation."""
+
+
+class TextPiece(JsonPiece):
+    """A piece of a block of text: clients join the texts of all blocks of a message, whatever stands between them."""
+
+    __slots__ = ()
+
+    @property
+    def run(self) -> Hashable | None:
+        """The text of the message."""
+        return "text"
 
 
 class LaneDelta:

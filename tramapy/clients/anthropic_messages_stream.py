@@ -1,7 +1,8 @@
 """Streams of `/v1/messages`, event by event.
 
 A text that the provider cuts into several blocks (for its citations) is one lane over all of them: the end of a
-block of text waits until the next event says whether another one follows.
+block of text waits until the next event says whether another one follows. A text behind another block is a lane of its
+own, and of the same run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tramapy.clients.anthropic_messages_events import (
     OpenBlock,
     SignedEvent,
     StreamedMessage,
+    TextPiece,
     TextStop,
 )
 from tramapy.clients.anthropic_messages_plan import EVENTS, other_texts
@@ -201,7 +203,8 @@ class MessagesStream(StreamDecoder):
             raise invalid_answer("has content that is no text")
         if text:
             location = _CONTENT if name == "text" else _REASONING
-            event.pieces.append(JsonPiece(event, content, name, text, location, block.lane))
+            kind = TextPiece if name == "text" else JsonPiece
+            event.pieces.append(kind(event, content, name, text, location, block.lane))
             self._message.spoken.add(block.lane)
             if name == "thinking":
                 block.thoughts.append((text, content))
@@ -222,12 +225,15 @@ class MessagesStream(StreamDecoder):
             raise invalid_answer("has content that is no text")
         taken = MessageEvent(event, value, self._message, index)
         lane = block.lane
+        piece_kind = JsonPiece
         if block.kind not in block_kinds:
             lane = self._foreign_lane(block, cast("str", kind), name, index)
+        elif name == "text":
+            piece_kind = TextPiece
         is_held = lane is block.lane and name == "partial_json"
         tool_name = text_of(block.content.get("name")) if is_held else None
         taken.pieces.append(
-            JsonPiece(taken, delta, name, text, location, lane, tool_name=tool_name, is_held=is_held)
+            piece_kind(taken, delta, name, text, location, lane, tool_name=tool_name, is_held=is_held)
         )
         self._message.spoken.add(lane)
         if is_held and not text:

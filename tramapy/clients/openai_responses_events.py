@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 from tramapy.clients.codec import JsonEvent, JsonPiece, dumps
@@ -77,6 +77,13 @@ DONES: Final[Mapping[str, tuple[str, str | None, str]]] = {
 
 OTHER_DELTA: Final = ".delta"
 """Names the plan for a piece of a text whose event is not known."""
+
+# by kind of text; whole answers are inspected likewise
+_RUNS: Final[Mapping[str, str]] = {
+    "text": "text",
+    "refusal": "refusal",
+    **dict.fromkeys(REASONING_KINDS, "reasoning"),
+}
 
 _DELTA_NAMES: Final = {kind: (name, index_name) for name, (kind, index_name) in DELTAS.items()}
 
@@ -239,7 +246,18 @@ class StreamState:
         return sse_frame(cast("str", value["type"]), dumps(value).encode("utf-8", "surrogatepass"))
 
 
-class TextPiece(JsonPiece):
+class _LanePiece(JsonPiece):
+    """A piece of one of the texts that clients join to one, whatever stands between them."""
+
+    __slots__ = ()
+
+    @property
+    def run(self) -> Hashable | None:
+        """What the texts are joined to."""
+        return _RUNS.get(cast("TextLane", self.lane)[0])
+
+
+class TextPiece(_LanePiece):
     """A text whose tokens may stand beside it; these go where the text is another."""
 
     __slots__ = ()
@@ -251,7 +269,7 @@ class TextPiece(JsonPiece):
         super().write(text)
 
 
-class ShownPiece(JsonPiece):
+class ShownPiece(_LanePiece):
     """A text that is whole at once: it is a lane by this piece, and is written by the repeat behind it."""
 
     __slots__ = ()

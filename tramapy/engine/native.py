@@ -125,6 +125,14 @@ class NativePiece(abc.ABC):
     """Whether this is the whole text of its lane once more."""
 
     @property
+    def run(self) -> Hashable | None:
+        """Names what the lane is a text of, where readers join several; None for a text of its own.
+
+        Texts of one run that follow one another are inspected as one, whatever comes between them.
+        """
+        return None
+
+    @property
     def scope(self) -> Hashable:
         """For JSON of which nobody knows what it is: what tells it from that of other events; None for a known text.
 

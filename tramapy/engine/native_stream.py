@@ -7,12 +7,12 @@ later event of the lane, or in one made for it. A tool call goes out as a whole,
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Hashable, Mapping
+from typing import Any, Final
 
 from tramapy.engine.answer import inspect_response
 from tramapy.engine.attempt import conclude_all
+from tramapy.engine.lane_text import LaneText, TextRun
 from tramapy.engine.native import Lane, NativeEnd, NativeEvent, NativePiece, NativeText
 from tramapy.engine.native_answer import (
     inspect_native_run,
@@ -29,9 +29,6 @@ from tramapy.errors import DlpInspectionError
 from tramapy.hooks.dlp import DlpContentLocation
 from tramapy.messages import ModelResponse
 
-if TYPE_CHECKING:
-    from tramapy.dlp.vault import RestoringText
-
 __all__ = ["NativeStreamAttempt"]
 
 # globals, since a member looked up on its class costs 30 ns on CPython 3.11, and each event passes here
@@ -42,109 +39,18 @@ _BUFFER: Final = Way.BUFFER
 _LATE_CONTEXT: Final = 1_000
 
 
-class _LaneText:
-    """What is known of a lane: its text as it came, as DLP left it, and as it goes out."""
-
-    __slots__ = (
-        *("_inspected", "_out", "_part_counts", "_raw", "_restoring", "_sanitized"),
-        *("is_held", "is_over", "place"),
-    )
-
-    def __init__(
-        self, attempt: Attempt, first: NativePiece, inspected: InspectedText | None, *, is_held: bool
-    ) -> None:
-        self.place = NativeText("", first.location, first.tool_name)
-        self.is_held = is_held
-        self.is_over = False
-        self._inspected = inspected
-        vault = attempt.operation.vault
-        self._restoring: RestoringText | None = None if vault is None else vault.open_stream()
-        self._raw: list[str] = []
-        self._part_counts: list[int] = []
-        self._sanitized: list[str] = []
-        self._out: list[str] = self._sanitized if self._restoring is None else []
-
-    @property
-    def raw(self) -> str:
-        return "".join(self._raw)
-
-    @property
-    def sanitized(self) -> str:
-        return "".join(self._sanitized)
-
-    @property
-    def out(self) -> str:
-        return "".join(self._out)
-
-    def keep(self, text: str) -> None:
-        """Take a piece that waits for the rest."""
-        self._raw.append(text)
-
-    async def feed(self, text: str) -> str:
-        """Take a piece and return what may go out."""
-        self._raw.append(text)
-        if self._inspected is not None:
-            text = await self._inspected.feed(text)
-        return self._passed(text)
-
-    def pause(self) -> None:
-        """End a part."""
-        self._part_counts.append(len(self._raw))
-        if self._inspected is not None:
-            self._inspected.end_part()
-
-    @property
-    def parts(self) -> list[str]:
-        """The text as it came, by its parts."""
-        places = [0, *self._part_counts, len(self._raw)]
-        return ["".join(self._raw[start:end]) for start, end in pairwise(places)]
-
-    async def finish(self) -> str:
-        """Return the rest."""
-        self.is_over = True
-        rest = self._passed("" if self._inspected is None else await self._inspected.finish())
-        if self._restoring is None:
-            return rest
-        held = self._restoring.finish()
-        self._out.append(held)
-        return rest + held
-
-    def settle(self, sanitized: str, out: str) -> None:
-        """Take the text of a lane that was inspected as a whole."""
-        self.is_over = True
-        self._sanitized = [sanitized]
-        self._out = [out]
-
-    def add_late(self, text: str, sanitized: str, out: str) -> None:
-        """Take a piece that came after the end, and what became of it."""
-        self._raw.append(text)
-        self._out = [self.out, out]
-        self._sanitized.append(sanitized)
-
-    def abort(self) -> None:
-        if self._inspected is not None and not self.is_over:
-            self._inspected.abort()
-
-    def _passed(self, released: str) -> str:
-        if released:
-            self._sanitized.append(released)
-            if self._restoring is not None:
-                released = self._restoring.feed(released)
-                self._out.append(released)
-        return released
-
-
 class NativeStreamAttempt(StreamAttempt):
     """Does what `StreamAttempt` does; what it makes ready is bytes."""
 
     __slots__ = (
-        *("_buffer", "_is_begun", "_lanes", "_opening"),
+        *("_buffer", "_is_begun", "_lanes", "_opening", "_runs"),
         *("_spare", "_split_texts", "_told", "_waiting"),
     )
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
-        self._lanes: dict[Lane, _LaneText] = {}
+        self._lanes: dict[Lane, LaneText] = {}
+        self._runs: dict[Hashable, TextRun] = {}
         # what opens a held lane, until its end
         self._waiting: dict[Lane, list[bytes]] = {}
         # what says nothing yet, until something is said
@@ -184,6 +90,7 @@ class NativeStreamAttempt(StreamAttempt):
             self._pass_on(end, ready)
         else:
             await self._take(end, ready)
+            await self._finish_runs()
         ready.extend(self._opening)
         responses = await conclude_all(self._attempt, end.responses(self._sanitized_of))
         return responses[0]
@@ -202,6 +109,8 @@ class NativeStreamAttempt(StreamAttempt):
     def _abort(self) -> None:
         for lane in self._lanes.values():
             lane.abort()
+        for run in self._runs.values():
+            run.inspected.abort()
         if self._spare is not None:
             self._spare.abort()
 
@@ -242,6 +151,8 @@ class NativeStreamAttempt(StreamAttempt):
             elif piece.is_repeat:
                 repeats.append(piece)
             else:
+                for frame in await self._make_way(piece, event, fed):
+                    self._release(frame, ready, is_opening=False)
                 await self._take_piece(piece.lane, piece, fed)
         self._pause(event.pauses)
         for lane in event.ends:
@@ -254,6 +165,15 @@ class NativeStreamAttempt(StreamAttempt):
             self._waiting.setdefault(opens, []).append(event.frame())
         else:
             self._release(event.frame(), ready, is_opening=event.is_opening)
+
+    async def _make_way(
+        self, piece: NativePiece, event: NativeEvent, fed: dict[Lane, tuple[NativePiece, str]]
+    ) -> list[bytes]:
+        """End the lane behind which a new one begins in the same event; return the frames that go out for it."""
+        run = None if piece.run is None or piece.lane in self._lanes else self._runs.get(piece.run)
+        if run is None or run.lane not in event.ends:
+            return []
+        return await self._end(run.lane, event, fed)
 
     async def _take_piece(
         self, lane: Lane, piece: NativePiece, fed: dict[Lane, tuple[NativePiece, str]]
@@ -271,7 +191,7 @@ class NativeStreamAttempt(StreamAttempt):
                 piece.write(released)
             fed[lane] = piece, released
 
-    async def _take_late(self, text: _LaneText, piece: NativePiece) -> None:
+    async def _take_late(self, text: LaneText, piece: NativePiece) -> None:
         """Inspect a piece that comes after the end of its lane behind what the lane said last.
 
         Raises:
@@ -330,25 +250,51 @@ class NativeStreamAttempt(StreamAttempt):
             frames.append(event.tail(lane, tail))
         return frames
 
+    async def _finish_runs(self) -> None:
+        """End the inspections that went on behind their last text.
+
+        Raises:
+            DlpInspectionError: One of them failed, or kept text back where it was to give out all of it.
+        """
+        while self._runs:
+            _, run = self._runs.popitem()
+            if await run.inspected.finish():
+                raise DlpInspectionError(
+                    "A PartedDlpStream kept text back in flush(), and gave it out in finish(); it was withheld"
+                )
+
     def _pause(self, lane: Lane | None) -> None:
         text = None if lane is None else self._lanes.get(lane)
         if text is not None:
             text.pause()
 
-    async def _settle(self, text: _LaneText) -> None:
+    async def _settle(self, text: LaneText) -> None:
         place = text.place
         sanitized = await inspect_native_run(self._attempt, place, text.parts)
         text.settle(sanitized, restore_text(self._attempt, sanitized, place.location, place.tool_name))
 
-    def _lane_of(self, lane: Lane, piece: NativePiece) -> _LaneText:
+    def _lane_of(self, lane: Lane, piece: NativePiece) -> LaneText:
         text = self._lanes.get(lane)
         if text is None:
-            is_held, inspected = piece.is_held, None
+            is_held, inspected, run = piece.is_held, None, None
             if self._way is Way.INSPECT and not is_held:
-                inspected = self._inspection(piece)
+                inspected, run = self._opened(lane, piece)
                 is_held = inspected is None
-            text = self._lanes[lane] = _LaneText(self._attempt, piece, inspected, is_held=is_held)
+            text = self._lanes[lane] = LaneText(self._attempt, piece, inspected, run, is_held=is_held)
         return text
+
+    def _opened(self, lane: Lane, piece: NativePiece) -> tuple[InspectedText | None, TextRun | None]:
+        """Return what inspects a lane, and the run that this is the inspection of."""
+        name = piece.run
+        run = None if name is None else self._runs.get(name)
+        if run is not None and run.lane is None:
+            run.lane = lane
+            return run.inspected, run
+        inspected = self._inspection(piece)
+        if name is None or run is not None or inspected is None or not inspected.can_flush:
+            return inspected, None
+        run = self._runs[name] = TextRun(inspected, lane)
+        return inspected, run
 
     def _inspection(self, piece: NativePiece) -> InspectedText | None:
         """Open the inspection of a lane; None where the interceptor has none for it: it is inspected as a whole."""

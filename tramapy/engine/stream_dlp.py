@@ -17,6 +17,7 @@ from tramapy.hooks.dlp import (
     DlpStream,
     PartedDlpStream,
     StreamingDlpInterceptor,
+    parted,
 )
 from tramapy.values import exact_text
 
@@ -32,6 +33,7 @@ class InspectedText:
         "_attempt",
         "_context",
         "_is_aligned",
+        "_parted",
         "_pending",
         "_raw",
         "_reported",
@@ -43,6 +45,7 @@ class InspectedText:
         self._attempt = attempt
         self._context = context
         self._stream = stream
+        self._parted = parted(stream)
         self._raw: list[str] = []
         self._sanitized: list[str] = []
         self._pending = ""
@@ -65,8 +68,17 @@ class InspectedText:
         if not isinstance(dlp, StreamingDlpInterceptor):
             return None
         context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location, tool_name)
-        stream = _guarded(attempt, context, "open_stream", lambda: dlp.open_stream(context))
-        return None if stream is None else cls(attempt, context, stream)
+
+        def opened() -> InspectedText | None:
+            stream = dlp.open_stream(context)
+            return None if stream is None else cls(attempt, context, stream)
+
+        return _guarded(attempt, context, "open_stream", opened)
+
+    @property
+    def can_flush(self) -> bool:
+        """Whether it can be flushed, and go on."""
+        return self._parted is not None
 
     @property
     def raw(self) -> str:
@@ -115,15 +127,31 @@ class InspectedText:
         Raises:
             DlpInspectionError: The interceptor failed.
         """
-        _guarded(self._attempt, self._context, "end_part", lambda: _end_part(self._stream))
+        stream = self._parted
+        if stream is not None:
+            self._timed("end_part", lambda: _nothing(cast("Any", stream).end_part()))
+
+    async def flush(self) -> str:
+        """Return all of the text so far; what comes next is inspected behind it.
+
+        Raises:
+            DlpInspectionError: As for `feed`.
+        """
+        stream = cast("PartedDlpStream", self._parted)
+        released = self._timed("flush", lambda: _text(stream.flush()))
+        if self._is_aligned:
+            self._is_aligned = released == self._pending
+            self._pending = ""
+        if not self._is_aligned or self._attempt.pipeline.audit is not None:
+            await self._audit(is_changed=not self._is_aligned)
+        if released:
+            self._sanitized.append(released)
+        return released
 
     async def finish(self) -> str:
         """Return the rest of the text; see `feed`."""
         stream = self._stream
-        now_s = self._attempt.pipeline.port.now_s
-        started_s = now_s()
-        released = _guarded(self._attempt, self._context, "finish", lambda: _text(stream.finish()))
-        self._attempt.dlp_s += now_s() - started_s
+        released = self._timed("finish", lambda: _text(stream.finish()))
         if released:
             self._sanitized.append(released)
         if self.raw != self.sanitized:
@@ -142,6 +170,13 @@ class InspectedText:
             return
         report_secondary_failure("dlp", "abort", failure)
 
+    def _timed(self, callback: str, call: Callable[[], T]) -> T:
+        now_s = self._attempt.pipeline.port.now_s
+        started_s = now_s()
+        result = _guarded(self._attempt, self._context, callback, call)
+        self._attempt.dlp_s += now_s() - started_s
+        return result
+
     async def _audit(self, *, is_changed: bool) -> None:
         fresh = _guarded(self._attempt, self._context, "redactions", self._fresh)
         if fresh or (is_changed and not self._reported):
@@ -158,12 +193,11 @@ class InspectedText:
         return tuple(fresh)
 
 
-def _end_part(stream: DlpStream) -> None:
-    if isinstance(stream, PartedDlpStream):
-        returned = cast("Any", stream).end_part()
-        if returned is not None:
-            _close(returned)
-            raise TypeError(f"end_part of a PartedDlpStream returns None, not {type(returned).__name__}")
+def _nothing(returned: object) -> None:
+    """Take what `end_part` returned."""
+    if returned is not None:
+        _close(returned)
+        raise TypeError(f"end_part of a PartedDlpStream returns None, not {type(returned).__name__}")
 
 
 def _text(released: object) -> str:
