@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,12 +17,26 @@ from tramapy import (
     Tramapy,
 )
 from tramapy.testing import ScriptedProvider
-from tramapy.values import class_label, described, misspelled, quoted, remembering, shown, uncallable
+from tramapy.values import (
+    class_label,
+    described,
+    misspelled,
+    optional_texts,
+    quoted,
+    remembering,
+    shown,
+    texts,
+    uncallable,
+)
 
 
 class Unit:
     def __repr__(self) -> str:
         return "canary"
+
+
+class Label(str):
+    pass
 
 
 class Talkative(int):
@@ -183,3 +198,14 @@ def test_long_texts_are_not_remembered() -> None:
 
     assert [judge("m" * length) for length in (256, 256, 257, 257)] == [256, 256, 257, 257]
     assert asked == [256, 257, 257]
+
+
+def test_a_text_of_a_class_made_of_str_is_made_plain() -> None:
+    owner = SimpleNamespace(name=Label("a"), title=Label("b"), note=None)
+    texts(owner, "Owner", "name")
+    optional_texts(owner, "Owner", "title", "note")
+    assert [(type(text), text) for text in vars(owner).values()] == [
+        (str, "a"),
+        (str, "b"),
+        (type(None), None),
+    ]

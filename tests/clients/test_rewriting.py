@@ -60,6 +60,7 @@ def test_messages_are_the_same_in_order_and_origin() -> None:
 def test_an_origin_copies_to_itself_and_shows_no_owner() -> None:
     origin = Origin("secret", 1)
     assert copy.copy(origin) is origin
+    assert copy.deepcopy(origin) is origin
     assert repr(origin) == "Origin(1)"
 
 

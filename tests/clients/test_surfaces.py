@@ -86,6 +86,14 @@ def test_an_unknown_call_is_plain_json_without_streams() -> None:
     assert (surface.codec, surface.is_known, surface.can_stream) == (generic, False, False)
 
 
+@pytest.mark.parametrize(("vendor", "before"), [("openai", OPENAI), ("anthropic", ANTHROPIC)])
+def test_the_calls_of_a_vendor_are_made_once(vendor: str, before: Surfaces) -> None:
+    surfaces_of.cache_clear()
+    made = surfaces_of(vendor)
+    assert made is not before
+    assert made is surfaces_of(vendor)
+
+
 def test_another_vendor_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="'openai' or 'anthropic'"):
         surfaces_of("nobody")

@@ -188,6 +188,8 @@ def test_a_value_is_taken_for_what_stands_before_it(text: str, expected: str, ba
         "Basic information about the bearer of bad news",
         "postgresql://app:${DB_PASSWORD}@db/x and https://example.com:8080/path@x",
         "password=None, password: <your password>, Your password must be 8 characters",
+        "Authorization: Basic dXNlcjr//v38LTEyMzQ1 is user: and bytes that are no text",
+        "@example.com is a domain",
         "token = get_token(); api_key=os.environ['KEY']; secret: settings.SECRET",
         "max_tokens=4096 token_count: 12345678 token_type=Bearer",
         "password_hash_rounds = 12 and password reset at noon",
