@@ -1,8 +1,12 @@
 """Fixtures of the whole suite, and how its tests run."""
 
 import gc
+import os
 import sys
+import threading
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import pytest
@@ -36,34 +40,62 @@ def _put_away() -> Iterator[None]:
     gc.freeze()
 
 
-# What measures coverage looks at every line of pytest's own too: it sleeps between the fixtures and the functions.
+MEASURED = {"tramapy", "safety_gate"}
+PROCESS_VARIABLE = "COVERAGE_PROCESS_CONFIG"  # a process that is started with it is measured
+
+# What measures coverage looks at every line that runs, also of pytest and of the SDKs, and doubles its time. So it
+# sleeps, but while the packages are imported, in fixtures, and in tests that are not marked `unmeasured`.
 _tracers: list[Any] = []
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol() -> Generator[None, Any, Any]:
-    _tracers.append(sys.gettrace())
-    sys.settrace(None)
+@contextmanager
+def _traced_by(of_this_thread: Any, of_new_threads: Any) -> Iterator[None]:
+    before, before_of_threads = sys.gettrace(), threading.gettrace()
+    sys.settrace(of_this_thread)
+    threading.settrace(of_new_threads)
     try:
-        return (yield)
+        yield
     finally:
-        sys.settrace(_tracers.pop())
-
-
-def _awake() -> Generator[None, Any, Any]:
-    before = sys.gettrace()  # a function may ask for a fixture
-    sys.settrace(_tracers[-1])
-    try:
-        return (yield)
-    finally:
+        threading.settrace(before_of_threads)
         sys.settrace(before)
+
+
+class _Waker(PathFinder):
+    """Finds the modules of what is measured, and wakes what measures while they run for the first time."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        spec = super().find_spec(name, path, target) if name.split(".")[0] in MEASURED else None
+        if spec is not None and spec.loader is not None:
+            spec.loader.exec_module = _traced_by(*_tracers)(spec.loader.exec_module)
+        return spec
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main() -> Generator[None, Any, Any]:
+    _tracers[:] = sys.gettrace(), threading.gettrace()
+    sys.meta_path.insert(0, _Waker)
+    try:
+        with _traced_by(None, None):
+            return (yield)
+    finally:
+        sys.meta_path.remove(_Waker)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_fixture_setup() -> Generator[None, Any, Any]:
-    return (yield from _awake())
+    with _traced_by(*_tracers):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_pyfunc_call() -> Generator[None, Any, Any]:
-    return (yield from _awake())
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    of_processes = os.environ.get(PROCESS_VARIABLE)
+    if of_processes is None or pyfuncitem.get_closest_marker("unmeasured") is None:
+        with _traced_by(*_tracers):
+            return (yield)
+    del os.environ[PROCESS_VARIABLE]
+    try:
+        return (yield)
+    finally:
+        os.environ[PROCESS_VARIABLE] = of_processes
