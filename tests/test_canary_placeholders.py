@@ -116,6 +116,7 @@ PATHS: dict[str, tuple[Sequence[Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("entry", ["complete", "stream"])
 def test_no_planted_secret_comes_out(

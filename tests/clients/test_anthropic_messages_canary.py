@@ -174,12 +174,14 @@ def inspected_part(part: ContentPart) -> ContentPart:
     return TextPart(part.text.replace(SECRET, "[S]")) if isinstance(part, TextPart) else part
 
 
+@pytest.mark.unmeasured
 def test_nothing_of_a_request_is_sent_uninspected() -> None:
     for path, request in variants(REQUEST):
         if path[0] != "model":
             assert SECRET not in sent(MessagesCodec(), request), path
 
 
+@pytest.mark.unmeasured
 def test_nothing_of_a_batch_is_sent_uninspected() -> None:
     batch = {"requests": [{"custom_id": "one", "params": REQUEST}, {"custom_id": "two", "params": REQUEST}]}
     for path, request in variants(batch):
@@ -193,6 +195,7 @@ def test_what_is_unchanged_is_sent_as_it_came() -> None:
         assert read.encoded(read.messages, read.model, read.rest) is request, path
 
 
+@pytest.mark.unmeasured
 def test_what_is_said_again_is_written_as_it_was() -> None:
     for path, request in variants(REQUEST):
         read = MessagesCodec().request(request)
@@ -232,6 +235,7 @@ def test_nothing_of_another_answer_passes_uninspected(codec: Codec, answer: Any)
         assert SECRET not in json.dumps(got), path
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("dlp", [DLP, HoldBack({SECRET: "[S]"})], ids=["buffered", "incremental"])
 def test_nothing_of_a_stream_passes_uninspected(dlp: Any) -> None:
     codec = MessagesCodec()

@@ -498,12 +498,14 @@ async def serve(world: World, call: Call, fault: Fault, *, is_stream: bool) -> N
     await world.serve(fault.answers(), step, server_class=EveryCallServer, **SETTINGS)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("world_name", "call", "fault"), examples(CALLS, WHOLE))
 def test_a_whole_answer(world_name: str, call: Call, fault: Fault) -> None:
     world = World(world_name, call.vendor)
     world.run(lambda: serve(world, call, fault, is_stream=False))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("world_name", "call", "fault"), examples(STREAMS, STREAMED))
 def test_a_stream(world_name: str, call: Call, fault: Fault) -> None:
     world = World(world_name, call.vendor)
@@ -567,6 +569,7 @@ FORM_STREAM_FAULTS = [
 ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("form", [raw, streamed, helped], ids=lambda form: form.__name__)
 @pytest.mark.parametrize("call", [CHAT, MESSAGES], ids=repr)
 def test_every_form_of_a_call(call: Call, form: Callable[[Call], Call]) -> None:
@@ -583,6 +586,7 @@ def test_every_form_of_a_call(call: Call, form: Callable[[Call], Call]) -> None:
     World("sync").run(main)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("faults", "is_stream"), [(WHOLE, False), (STREAMED, True)], ids=["plain", "stream"])
 @pytest.mark.parametrize("call", [CHAT, MESSAGES], ids=repr)
 def test_trio(call: Call, faults: dict[str, Fault], is_stream: bool) -> None:

@@ -287,6 +287,7 @@ async def check(
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize(
     ("world_name", "call"),

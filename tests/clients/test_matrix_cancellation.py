@@ -181,6 +181,7 @@ CASES = [
 ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("name", "call", "way"), CASES)
 def test_nothing_is_left_of_what_is_cancelled_anywhere(name: str, call: Call, way: tuple[str, str]) -> None:
     canceller = Canceller(*way)
@@ -301,6 +302,7 @@ def _nothing_stays_alive() -> Iterator[None]:
         gc.unfreeze()
 
 
+@pytest.mark.unmeasured
 def test_a_thousand_streams_at_a_time_lose_nothing() -> None:
     """A quarter each is read to its end, left early, cut by the provider, and cancelled."""
     ends: collections.Counter[str] = collections.Counter()

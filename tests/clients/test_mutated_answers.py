@@ -170,6 +170,7 @@ def _body(call: Call, events: list[dict[str, Any]]) -> bytes:
     return "".join(frames).encode("utf-8", "replace")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("call", "is_stream"),
     [*((call, False) for call in WHOLE), *((call, True) for call in STREAMS)],

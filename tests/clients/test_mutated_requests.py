@@ -134,6 +134,7 @@ class Reordering(OperationInterceptor):
         return [*changed, Message.user("new")] if self.seed.random() < 0.3 else changed
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("interceptors", [[], [Reordering()]], ids=["as it is", "reordered"])
 @pytest.mark.parametrize("call", BODIES, ids=repr)
 def test_nothing_is_sent_wherever_it_stands(call: Call, interceptors: list[OperationInterceptor]) -> None:

@@ -124,6 +124,7 @@ def added_up(frames: str) -> dict[tuple[int, str], str]:
     return texts
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("way", ["auto", "buffer", "interceptor"])
 @pytest.mark.parametrize("is_marked", [True, False], ids=["marked", "bare"])
 def test_a_stream_cut_anywhere_says_what_the_whole_would(driver: Driver, way: str, is_marked: bool) -> None:

@@ -215,6 +215,7 @@ class Shape(pydantic.BaseModel):
     name: str
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", ["sync", "asyncio"])
 def test_report_08_every_way_to_parse_is_governed(name: str) -> None:
     async def openai_step(use: Use) -> None:

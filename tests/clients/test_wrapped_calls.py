@@ -274,6 +274,7 @@ def test_retries_that_are_switched_on_again_are_told_of_once(
     assert "retries by itself" in warnings[0].getMessage()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429, 500])
 @pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "stream"])
 def test_a_refusal_is_the_vendor_s_own_error(any_world: World, status: int, is_stream: bool) -> None:

@@ -52,6 +52,7 @@ def test_assertions_are_refused() -> None:
         Alive([r"\bx"])
 
 
+@pytest.mark.unmeasured
 def test_no_claim_reaches_across_an_idle_place() -> None:
     alive = Alive([rule.held for rule in RULES])
     detector = PackDetector(RULES, None)

@@ -41,6 +41,7 @@ def test_redacting_twice_changes_nothing(case: Case) -> None:
     assert inspect(interceptor_for(case, "stdlib"), once).sanitized_text == once
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
 def test_every_split_in_two_gives_the_whole_result(case: Case) -> None:
     interceptor = interceptor_for(case, "stdlib")
@@ -59,7 +60,9 @@ def mixture(source: random.Random) -> str:
     return "".join(parts)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.unmeasured) for seed in range(1, 10))]
+)
 def test_random_splits_of_random_texts_give_the_whole_result(seed: int) -> None:
     source = random.Random(seed)
     for _ in range(1_000):

@@ -44,6 +44,7 @@ TABLES = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_what_stands_below_the_heading_is_taken(table: str, backend: Backend) -> None:

@@ -70,6 +70,7 @@ def test_a_place_maps_back_over_all_that_was_dropped() -> None:
     assert folded.original(start, start + 4) == (2, 13)
 
 
+@pytest.mark.unmeasured
 def test_random_pieces_fold_to_the_whole() -> None:
     source = random.Random(5)
     for _ in range(20_000):

@@ -291,6 +291,7 @@ def test_it_is_a_streaming_interceptor():
     assert isinstance(interceptor_of(), StreamingDlpInterceptor)
 
 
+@pytest.mark.unmeasured
 @ON_BACKENDS
 def test_threads_share_one_interceptor(backend):
     interceptor = interceptor_of(MAIL, SSN_RULE, rule_of(r"\bt\d+x+\b", "tail", "-"), backend=backend)

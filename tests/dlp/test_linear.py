@@ -83,12 +83,14 @@ def test_accepted_pattern_takes_linear_steps_on_hostile_text(name, head, pump):
     assert growth(program_of(ACCEPTED[name]), head, pump, "") < 2.3
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", ["run_that_can_fail", "run_then_boundary", "read_ahead"])
 def test_the_step_count_shows_what_is_refused(name):
     pump, tail = {"run_that_can_fail": ("a", ""), "read_ahead": ("x", "")}.get(name, ("1", "_"))
     assert growth(program_of(REFUSED[name]), "", pump, tail) > 3.5
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=80)
 @given(
     pattern=TAKING_PATTERNS,

@@ -281,6 +281,7 @@ def long_texts(source: random.Random) -> str:
     return "".join(source.choice(makers)() + source.choice(joints) for _ in range(source.randrange(1, 5)))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_longer_than_a_stream_holds_gives_the_whole_result_too(seed: int) -> None:
     source = random.Random(seed)
@@ -432,6 +433,7 @@ def test_no_repr_shows_a_key_or_what_is_allowed() -> None:
     assert "canary" not in repr(configuration)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [1, 7, 500])
 @pytest.mark.parametrize(
     "text",

@@ -19,6 +19,7 @@ def test_a_short_run_of_the_fuzzer_finds_nothing(seed):
     assert [failed for failed in (fuzzer.step() for _ in range(_TEXTS)) if failed is not None] == []
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "document",
@@ -66,6 +67,7 @@ def test_a_value_that_stands_in_the_marker_is_not_shown_by_it(text, expected, ba
     assert interceptor.inspect(context_of(), expected).sanitized_text == expected
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "text",
@@ -100,7 +102,7 @@ _KEY = (
 )
 
 
-@pytest.mark.parametrize("step", [1, 7, 500, 4_000])
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.unmeasured), 7, 500, 4_000])
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -230,6 +230,7 @@ def test_what_looks_alike_stays(text: str, backend: Backend) -> None:
         assert inspect(DLP[backend], whole).sanitized_text == whole
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("text", [*map("".join, TAKEN.values()), *HARMLESS])
 def test_every_split_in_two_gives_the_whole_result(text: str) -> None:
     for whole in (text, text + "\nx", text + PROSE):
@@ -239,6 +240,7 @@ def test_every_split_in_two_gives_the_whole_result(text: str) -> None:
             assert streamed(DLP["stdlib"], [whole[:place], whole[place:]]) == expected
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("step", [1, 7, 500])
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ _HARMLESS = (
 )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("joint", _JOINTS, ids=repr)
 def test_a_key_block_goes_whole_however_its_lines_are_joined(backend: Backend, joint: str) -> None:
@@ -62,6 +63,7 @@ def test_a_key_block_goes_whole_however_its_lines_are_joined(backend: Backend, j
         assert streamed(dlp, [text[:place], text[place:]]) == result
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("text", "value"), _PAIRS)
 def test_a_value_is_found_as_it_is_written(backend: Backend, text: str, value: str) -> None:
@@ -73,6 +75,7 @@ def test_a_value_is_found_as_it_is_written(backend: Backend, text: str, value: s
         assert streamed(dlp, [text[:place], text[place:]]) == result
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("text", _HARMLESS)
 def test_what_only_looks_alike_stays(backend: Backend, text: str) -> None:

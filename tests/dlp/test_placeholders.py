@@ -93,6 +93,7 @@ def test_only_the_rules_that_say_so_make_placeholders():
     assert len(vault) == 2
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_rule_of_a_pack_finds_a_placeholder(backend):
     dlp = packs(backend)

@@ -46,6 +46,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     _network.is_guarded = False
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "page", [page for page in RUN_PAGES if any(block.is_run for block in blocks_of(page))], ids=page_id
 )

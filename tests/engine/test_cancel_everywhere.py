@@ -110,6 +110,7 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_cancel_30_at_each_checkpoint_nothing_is_left_behind(canceller: Canceller, name: str) -> None:
     chosen = SCENARIOS[name]

@@ -155,6 +155,7 @@ def test_rt140_an_observer_that_fails_beside_it_is_a_note_on_it(canceller: Cance
     assert "tramai.attempt.cancelled" in after.names
 
 
+@pytest.mark.unmeasured
 def test_cancel_05_a_thousand_cancelled_calls_leave_the_breaker_as_it_was(canceller: Canceller) -> None:
     inside = InCall()
     provider = ScriptedProvider([down(), down(), *[inside._wait] * 1000, down()])

@@ -197,6 +197,7 @@ def _error(outcome: Outcome) -> Exception:
     return errors[outcome.kind]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("name", "examples"), [("sync", 150), ("asyncio", 25), ("trio", 25)])
 def test_retry_and_fallback_keep_to_the_model(name: str, examples: int) -> None:
     class Driven(Machine):

@@ -108,6 +108,7 @@ def run_all(driver: Driver, rig: Rig) -> None:
             done.result()
 
 
+@pytest.mark.unmeasured
 def test_one_facade_shared_by_many_loses_nothing(driver: Driver) -> None:
     provider = ScriptedProvider([Answers()], repeat_last=True)
     dlp, ledger = HoldBack(), Ledger()

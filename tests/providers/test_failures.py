@@ -98,6 +98,7 @@ REJECTIONS: dict[str, tuple[HttpRejection, bool, bool, Code]] = {
 }
 
 
+@pytest.mark.unmeasured
 @plain_and_stream
 @pytest.mark.parametrize(
     ("fault", "retryable", "counts_on_breaker", "code"), REJECTIONS.values(), ids=REJECTIONS.keys()
@@ -219,6 +220,7 @@ BROKEN: dict[str, tuple[ScriptedAnswer, bool, bool, bool, Code]] = {
 
 
 # where decompression fails, the library itself leaves a generator to trio's finalizer, which warns
+@pytest.mark.unmeasured
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <async_generator object PoolByteStream")
 @pytest.mark.parametrize(
     ("fault", "is_stream", "retryable", "counts_on_breaker", "code"), BROKEN.values(), ids=BROKEN.keys()

@@ -86,6 +86,7 @@ LEAKY: dict[str, tuple[ScriptedAnswer, bool]] = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("fault", "is_stream"), LEAKY.values(), ids=LEAKY.keys())
 def test_no_error_holds_what_was_sent_or_read(world: World, fault: ScriptedAnswer, is_stream: bool) -> None:
     if isinstance(fault, (ConnectionReset, SlowAnswer)) and is_stream:

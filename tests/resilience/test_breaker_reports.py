@@ -221,6 +221,7 @@ def test_r25_the_count_starts_over_after_each_opening(clock, build):
     assert failures_until_open == [failures_until_open[0]] * 3
 
 
+@pytest.mark.unmeasured
 def test_r27_rejections_are_fresh_and_leave_nothing_behind(clock):
     breaker = breaker_of(clock, failure_threshold=1)
     fail_once(breaker)

@@ -242,6 +242,7 @@ def test_closed_output_is_exit_2(project: Project) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 @pytest.mark.parametrize("command", ["check --format json pkg", "list-rules", "explain SG101"])
 def test_closed_pager_is_no_traceback(project: Project, command: str) -> None:

@@ -220,6 +220,7 @@ def test_identifiers_are_normalised_before_the_filter() -> None:
     assert found("\uff50\uff52\uff49\uff4e\uff54(1)\n") == [("SG101", 1)]
 
 
+@pytest.mark.unmeasured
 def test_deep_code_ends_in_a_verdict() -> None:
     chain = "print(" + "+".join(["1"] * 900) + ")\n"
     assert found(chain) == [("SG101", 1)]
@@ -233,6 +234,7 @@ def test_deep_code_ends_in_a_verdict() -> None:
     assert found(dots) == [("SG101", 1)]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("folder", ["safety_gate", "tests/safety_gate"])
 def test_lowered_tree_equals_the_interpreters(folder: str) -> None:
     import libcst

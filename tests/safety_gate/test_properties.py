@@ -66,6 +66,7 @@ def found(unit_tree: ast.Module, lines: list[str]) -> list[Violation]:
     return sorted((v for rule in all_rules() for v in rule.check(unit)), key=lambda v: v.order)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
 @settings(modest, max_examples=8)
 @given(data=st.data())
@@ -88,6 +89,7 @@ def test_reformatting_changes_nothing(file: Path) -> None:
     assert identities(ast.unparse(ast.parse(source))) == identities(source)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
 @pytest.mark.parametrize(
     "text", ["print(1)", "except BaseException: pass", "logging.info(prompt)", "f.read()"]
@@ -122,6 +124,7 @@ def test_generated_programs_never_crash_it(source: str) -> None:
     assert len(report.diagnostics) <= 1
 
 
+@pytest.mark.unmeasured
 @settings(modest, max_examples=20)
 @given(source=hypothesmith.from_node())
 def test_generated_trees_lower_to_the_interpreters(source: str) -> None:

@@ -46,6 +46,7 @@ def filled(shape: str, count: int) -> str:
     return before + unit * count + after
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("shape", GIANTS)
 def test_a_megabyte_of_one_thing_is_refused(shape: str) -> None:
     text = filled(shape, MEGABYTE // len(SHAPES[shape][1]))
@@ -53,6 +54,7 @@ def test_a_megabyte_of_one_thing_is_refused(shape: str) -> None:
     assert (diagnostic.rule, REFUSED in diagnostic.message) == ("SG905", True)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 @pytest.mark.parametrize("shape", LARGEST)
 def test_what_is_judged_stays_within_its_memory(shape: str, project: Project) -> None:
@@ -105,6 +107,7 @@ def test_unfinished_strings_are_counted_in_one_pass(text: str) -> None:
     assert check_source(f"{text}\nprint(1)\n").diagnostics
 
 
+@pytest.mark.unmeasured
 def test_a_name_that_is_bound_and_used_often_is_resolved() -> None:
     text = "from a import b\n" * 800 + "b()\n" * 800 + "from pdb import set_trace as b\nb()\n"
     (violation,) = check_source(text).violations

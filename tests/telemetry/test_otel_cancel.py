@@ -50,6 +50,7 @@ class TracedWorld(World):
         assert trace.get_current_span() is trace.INVALID_SPAN, "no span stays current"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_o02_o03_spans_started_are_spans_ended_at_each_checkpoint(
     canceller: Canceller, name: str, caplog: pytest.LogCaptureFixture

@@ -197,6 +197,7 @@ def test_what_dlp_took_out_is_not_shown(driver: Driver, monkeypatch: pytest.Monk
     assert found["gen_ai.output.messages"][0]["parts"][0]["content"] == "an [S]"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("entry", ["complete", "stream"])
 def test_no_planted_secret_comes_out_with_content_off(
@@ -206,6 +207,7 @@ def test_no_planted_secret_comes_out_with_content_off(
     assert_no_canary(CANARIES, *said(Telemetry(compat_metrics=True), driver, entry, path, caplog))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("entry", ["complete", "stream"])
 def test_no_planted_secret_comes_out_with_content_on_where_rules_know_it(

@@ -47,11 +47,13 @@ def test_no_secret_is_shown(path: Path) -> None:
     assert_no_canary([*PLANTED, *originals], shown(path).output)
 
 
+@pytest.mark.unmeasured
 def test_the_same_prompt_always_shows_the_same_also_through_a_pipe() -> None:
     assert run_in_a_pipe("demo", PYTHONHASHSEED="7", COLUMNS="60") == piped()
     assert piped().decode() == shown(default_prompt_path()).output
 
 
+@pytest.mark.unmeasured
 def test_a_pipe_gets_no_colours_and_neither_does_no_color() -> None:
     assert b"\x1b" not in piped()
     coloured = run_in_a_pipe("events", FORCE_COLOR="1")
@@ -59,6 +61,7 @@ def test_a_pipe_gets_no_colours_and_neither_does_no_color() -> None:
     assert b"\x1b[36m" not in run_in_a_pipe("events", FORCE_COLOR="1", NO_COLOR="1")
 
 
+@pytest.mark.unmeasured
 def test_a_terminal_without_the_characters_gets_question_marks_and_no_error() -> None:
     assert run_in_a_pipe("demo", PYTHONIOENCODING="ascii").isascii()
 

@@ -72,6 +72,7 @@ def redacted(
     return redact_task(task, settings, output, lambda _: None), output.getvalue()
 
 
+@pytest.mark.unmeasured
 def test_a_long_file_is_read_and_written_in_small_pieces() -> None:
     text = (PROSE * 60_000).encode()
     assert len(text) > 3 * redaction.WHOLE_LENGTH

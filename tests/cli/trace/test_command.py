@@ -180,6 +180,7 @@ def test_no_secret_of_an_operation_is_in_the_dump(tmp_path: Path) -> None:
     assert_no_canary(secret, (tmp_path / "dump").read_bytes(), shown.output)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "environment", [{}, {"COLUMNS": "20"}, {"NO_COLOR": "1", "FORCE_COLOR": ""}], ids=str
 )
