@@ -73,7 +73,7 @@ class OpenBlock:
         # each text as it came, and where it stands
         self.thoughts: list[tuple[str, dict[str, object]]] = []
         self.tails: list[str] = []
-        self.is_stopped = False
+        self.is_stopped: bool = False
 
     @property
     def content(self) -> dict[str, object]:
