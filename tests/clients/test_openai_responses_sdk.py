@@ -21,11 +21,12 @@ from tests.clients.responses_wire import (
     parsed,
     reasoning,
     refusal_part,
+    response,
     sse_of,
     text_part,
 )
 from tests.drivers import Driver, driver
-from tests.engine.native_doubles import Asked, Natives, streamed
+from tests.engine.native_doubles import Asked, Natives, answered, streamed
 from tramapy import (
     DlpResult,
     InterceptorError,
@@ -35,6 +36,7 @@ from tramapy import (
     OperationInterceptor,
     RuleBasedDlpInterceptor,
 )
+from tramapy.clients.openai_responses_answer import ResponsesAnswer
 from tramapy.dlp import DlpRule, RuleBasedDlpConfiguration
 from tramapy.hooks.dlp import DlpContentType, DlpContext, DlpInterceptor, DlpRedaction
 
@@ -97,6 +99,42 @@ def client_of(body: bytes) -> openai.OpenAI:
 
     http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
     return openai.OpenAI(api_key="plainly-fake-api-key", http_client=http_client, max_retries=0)
+
+
+class WordsAlone(DlpInterceptor):
+    """Inspects whole texts only, and finds words."""
+
+    def inspect(self, context: DlpContext, text: str) -> DlpResult:
+        return ssn_dlp().inspect(context, text)
+
+
+def refused(driver: Driver, parts: Sequence[str], *, is_streamed: bool, **settings: Any) -> str:
+    """Return what refusals say in the end, joined."""
+    item = message(*map(refusal_part, parts))
+    if is_streamed:
+        _, answer = accumulated(governed(driver, events_of(item, length=3), **settings))
+    else:
+        rig = driver.rig({"p": Natives(ResponsesAnswer(response(item)))}, **settings)
+        native: Any = answered(rig, ASKED)
+        answer = openai.types.responses.Response.model_validate(native.body)
+    content: Any = answer.output[0]
+    return "".join(part.refusal for part in content.content)
+
+
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["at once", "streamed"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"dlp": ssn_dlp()}, {"dlp": ssn_dlp(), "stream_dlp": "buffer"}, {"dlp": WordsAlone()}],
+    ids=["held", "buffer", "whole"],
+)
+@pytest.mark.parametrize(
+    "parts", [(f"not {SSN}", "1 is it"), ("x", SSN, "y"), ("no", "", f"{SSN}")], ids=["end", "alone", "empty"]
+)
+def test_what_a_refusal_holds_by_itself_is_found(
+    driver: Driver, parts: tuple[str, ...], settings: dict[str, Any], is_streamed: bool
+) -> None:
+    said = refused(driver, parts, is_streamed=is_streamed, **settings)
+    assert said == "".join(parts).replace(SSN, "[REDACTED]")
 
 
 def accumulated(body: bytes) -> Any:

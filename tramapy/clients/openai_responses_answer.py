@@ -61,6 +61,7 @@ class ResponsesAnswer(WireAnswer):
         self._read_output()
         self._rest = read_answer(lambda: rest_text(body, RESPONSE))
         self.responses: tuple[ModelResponse, ...] = (self._response(),)
+        self.refusal_texts: Sequence[str] = _texts_of(self._of("refusal"))
         self.texts: tuple[NativeText, ...] = tuple(self._texts())
 
     @property
@@ -100,7 +101,7 @@ class ResponsesAnswer(WireAnswer):
         return response_of(
             self._body,
             texts=[place.slot.text for place in self._of("text")],
-            refusals=[place.slot.text for place in self._of("refusal")],
+            refusals=_texts_of(self._of("refusal")),
             reasoning=[place.slot.text for place in self._of(*REASONING_KINDS)],
             tool_calls=self._calls,
         )

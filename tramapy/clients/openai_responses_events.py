@@ -350,6 +350,11 @@ class ResponsesEnd(ResponsesEvent, NativeEnd):
         )
         return (response,)
 
+    @property
+    def refusal_lanes(self) -> Sequence[Lane]:
+        """The lanes that the refusal is joined of."""
+        return [lane for lane in self._texts if lane[0] == "refusal"]
+
     def lane_texts(self, responses: Sequence[ModelResponse]) -> Mapping[Lane, str]:
         """Return the texts of a response; a call that it lacks goes out of the stream."""
         (response,) = responses

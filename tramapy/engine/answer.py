@@ -33,6 +33,7 @@ async def inspect_response(
     *,
     inspected: ModelResponse = _NOTHING,
     content_texts: Sequence[str] = (),
+    refusal_texts: Sequence[str] = (),
 ) -> ModelResponse:
     """Inspect each slot of `response` that is not the same in `inspected`, and return it sanitized.
 
@@ -41,6 +42,7 @@ async def inspect_response(
         response: What the provider or a response interceptor returned.
         inspected: What has been through inspection already.
         content_texts: What its content is joined of, where it is several texts.
+        refusal_texts: What its refusal is joined of, likewise.
 
     Raises:
         DlpInspectionError: Any slot failed; nothing of the response goes on.
@@ -79,6 +81,7 @@ async def inspect_response(
             DlpContentLocation.MODEL_RESPONSE_REFUSAL,
             response.refusal,
             seen=inspected.refusal,
+            texts=refusal_texts,
         ),
         reasoning=await _optional(
             attempt,
@@ -161,12 +164,9 @@ async def _optional(
     text: str | None,
     *,
     seen: str | None,
+    texts: Sequence[str] = (),
 ) -> str | None:
     if not text or text == seen:
         return text
-    return await _inspect(attempt, dlp, location, text)
-
-
-async def _inspect(attempt: Attempt, dlp: DlpInterceptor, location: DlpContentLocation, text: str) -> str:
     context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, location)
-    return await inspect_text(attempt, dlp, context, text)
+    return await inspect_run(attempt, dlp, context, texts or [text])

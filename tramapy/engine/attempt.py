@@ -62,7 +62,9 @@ async def _concluded_alone(attempt: Attempt, answer: NativeAnswer) -> NativeAnsw
     """Do steps 3 to 6 on an answer that one response shows whole: most are such."""
     response = own = answer.responses[0]
     if attempt.pipeline.dlp is not None:
-        response = await inspect_response(attempt, response, content_texts=answer.content_texts)
+        response = await inspect_response(
+            attempt, response, content_texts=answer.content_texts, refusal_texts=answer.refusal_texts
+        )
     response = await conclude(attempt, response)
     if attempt.operation.vault is not None:
         response = await restore_response(attempt, response)

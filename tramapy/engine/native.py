@@ -84,6 +84,9 @@ class NativeAnswer(abc.ABC):
     content_texts: Sequence[str] = ()
     """What the content of the first response is joined of, where it is several texts."""
 
+    refusal_texts: Sequence[str] = ()
+    """What its refusal is joined of, likewise."""
+
     texts: tuple[NativeText, ...] = ()
     """All text that no response shows; what is JSON begins like JSON."""
 
@@ -198,6 +201,11 @@ class NativeEnd(NativeEvent):
     @property
     def content_lanes(self) -> Sequence[Lane]:
         """The lanes that the content of the first response is joined of, where these can pause."""
+        return ()
+
+    @property
+    def refusal_lanes(self) -> Sequence[Lane]:
+        """The lanes that its refusal is joined of, where these are several."""
         return ()
 
     @abc.abstractmethod

@@ -39,7 +39,9 @@ async def inspect_native(
         await refuse_names(attempt, answer.names)
     first, *others = answer.responses
     responses = (
-        await inspect_response(attempt, first, content_texts=answer.content_texts),
+        await inspect_response(
+            attempt, first, content_texts=answer.content_texts, refusal_texts=answer.refusal_texts
+        ),
         *[await inspect_response(attempt, response) for response in others],
     )
     texts = tuple([await inspect_native_text(attempt, text) for text in answer.texts])

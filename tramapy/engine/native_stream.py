@@ -348,9 +348,15 @@ class NativeStreamAttempt(StreamAttempt):
         responses = end.responses(self._raw_of)
         shown = end.lane_texts(responses)
         content_texts = [part for lane in end.content_lanes for part in self._parts_of(lane)]
+        first, *others = responses
         inspected = [
-            await inspect_response(attempt, response, content_texts=() if place else content_texts)
-            for place, response in enumerate(responses)
+            await inspect_response(
+                attempt,
+                first,
+                content_texts=content_texts,
+                refusal_texts=[*map(self._raw_of, end.refusal_lanes)],
+            ),
+            *[await inspect_response(attempt, response) for response in others],
         ]
         for lane, text in self._lanes.items():
             if lane not in shown:
