@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.engine.doubles import Ledger, Onlooker, OnResponse, Scripted, Words, 
 from tramapy import (
     DlpContentLocation,
     DlpInspectionError,
+    DlpRedaction,
     DlpResult,
     FinishReason,
     ImagePart,
@@ -241,6 +243,26 @@ def test_only_changed_runs_of_parts_are_inspected_again(driver: Driver) -> None:
     response = driver.rig([ModelResponse(content_parts=parts)], dlp=dlp, interceptors=[change]).complete()
     assert response.content_parts == (TextPart("one [S]"), IMAGE, TextPart("two and a [S]"))
     assert dlp.texts == ["one secret", "two", "two and a secret", "two", " and a [S]"]
+
+
+@pytest.mark.parametrize(
+    ("cut", "expected"),
+    [(("a k1", "what"), "a [K]what"), (("a ", "k1what"), None), (("a k1what",), None)],
+    ids=["apart", "elsewhere", "not"],
+)
+def test_a_run_that_an_interceptor_cuts_in_another_way_is_inspected_again(
+    driver: Driver, cut: tuple[str, ...], expected: str | None
+) -> None:
+    def words(_: object, text: str) -> DlpResult:
+        changed, count = re.subn(r"\bk1\b", "[K]", text)
+        return DlpResult(changed, [DlpRedaction("k", count)] if count else [])
+
+    parts = tuple(map(TextPart, cut))
+    change = OnResponse(lambda r: r.replace(content_parts=parts))
+    rig = driver.rig(
+        [ModelResponse(content_parts=[TextPart("a k1what")])], dlp=Scripted(words), interceptors=[change]
+    )
+    assert rig.complete().content_parts == (parts if expected is None else (TextPart(expected),))
 
 
 def test_parts_that_an_interceptor_adds_are_inspected(driver: Driver) -> None:

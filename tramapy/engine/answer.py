@@ -11,7 +11,7 @@ from tramapy.engine.inspection import fail_inspection, inspect_text, scan_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.plain_values import plain_response
 from tramapy.engine.run_inspection import inspect_run
-from tramapy.engine.text_runs import inspect_text_runs, text_runs
+from tramapy.engine.text_runs import inspect_text_runs, split_runs
 from tramapy.hooks.dlp import DlpContentLocation, DlpContentType, DlpInterceptor
 from tramapy.messages import ContentPart, ModelResponse, TokenUsage, ToolCall
 
@@ -145,11 +145,13 @@ async def _parts(
 ) -> tuple[ContentPart, ...] | None:
     if parts is None or parts == seen:
         return parts
-    seen_runs = () if seen is None else text_runs(seen)
+    seen_runs = () if seen is None else split_runs(seen)
+    seen_texts = [*map("".join, seen_runs)]
 
     async def change(texts: Sequence[str]) -> str:
         text = "".join(texts)
-        if text in seen_runs:
+        # where it is cut in another way, each part is a text that nobody has looked at
+        if tuple(texts) in seen_runs or (len(texts) == 1 and text in seen_texts):
             return text
         context = attempt.dlp_context(DlpContentType.MODEL_OUTPUT, DlpContentLocation.MODEL_RESPONSE_CONTENT)
         return await inspect_run(attempt, dlp, context, texts)

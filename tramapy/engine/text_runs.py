@@ -7,13 +7,18 @@ from itertools import groupby
 
 from tramapy.messages import ContentPart, TextPart
 
-__all__ = ["inspect_text_runs", "map_text_runs", "text_runs"]
+__all__ = ["inspect_text_runs", "map_text_runs", "split_runs", "text_runs"]
 
 
 def text_runs(parts: Sequence[ContentPart]) -> list[str]:
     """Return the text of each run, in order."""
+    return [*map("".join, split_runs(parts))]
+
+
+def split_runs(parts: Sequence[ContentPart]) -> list[tuple[str, ...]]:
+    """Return the texts of which each run is joined, in order."""
     return [
-        "".join(part.text for part in run if isinstance(part, TextPart))
+        tuple(part.text for part in run if isinstance(part, TextPart))
         for is_text, run in groupby(parts, key=_is_text)
         if is_text
     ]
