@@ -6,6 +6,7 @@ import logging
 import re
 import traceback
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -214,17 +215,38 @@ async def _late() -> None:
         lambda _: InspectedParts([KEY], ()),
         lambda _: InspectedParts(["a", 5], ()),  # type: ignore[list-item]
         lambda _: KEY,
+        lambda _: InspectedParts("!", [DlpRedaction("k", 1)]),
+        lambda _: SimpleNamespace(texts=["!"], redactions=[DlpRedaction("k", 1)]),
         lambda _: _late(),
     ],
-    ids=["fails", "no evidence", "no text", "no result", "awaitable"],
+    ids=["fails", "no evidence", "no text", "no result", "a text", "no InspectedParts", "awaitable"],
 )
-@pytest.mark.filterwarnings("ignore:coroutine")
 def test_parts_that_are_not_inspected_as_they_should_be_close_the_answer(
     driver: Driver, outcome: Any
 ) -> None:
     with pytest.raises(DlpInspectionError, match=r"the text was withheld$") as caught:
         said(driver, ["a", "b"], OwnWay(outcome), dlp_redaction_audit=Ledger())
     assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+class Odd(str):
+    """Looks empty."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("links", [0, 1])
+def test_texts_that_are_lazy_or_of_an_odd_type_are_read_once(driver: Driver, links: int) -> None:
+    def outcome(parts: Sequence[str]) -> Any:
+        lazy: Any = (Odd(part.upper()) for part in parts)
+        return InspectedParts(lazy, [DlpRedaction("loud", 1)])
+
+    dlp: DlpInterceptor = OwnWay(outcome)
+    dlp = CompositeDlpInterceptor([dlp, Scripted(words)]) if links else dlp
+    assert said(driver, ["a", "b"], dlp) == ["AB"]
 
 
 def test_inspected_parts_show_no_text() -> None:

@@ -13,7 +13,15 @@ from tramapy.errors import ConfigurationError, DlpInspectionError
 from tramapy.hooks.dlp import DlpContext, DlpInterceptor, DlpRedaction, DlpResult
 from tramapy.values import class_label, exact_text
 
-__all__ = ["audited", "fail_inspection", "inspect_text", "inspection_error", "scan_text", "settled"]
+__all__ = [
+    "audited",
+    "close_unawaited",
+    "fail_inspection",
+    "inspect_text",
+    "inspection_error",
+    "scan_text",
+    "settled",
+]
 
 
 async def inspect_text(attempt: Attempt, dlp: DlpInterceptor, context: DlpContext, text: str) -> str:
@@ -149,6 +157,13 @@ async def settled(attempt: Attempt, result: object) -> object:
         raise
     await port.checkpoint(baseline)
     return value
+
+
+def close_unawaited(returned: object) -> None:
+    """Close what may be an awaitable, where nobody will await it."""
+    close = getattr(returned, "close", None)
+    if callable(close):
+        close()
 
 
 def fail_inspection(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from tramapy.engine.inspection import inspect_text
+from tramapy.engine.inspection import close_unawaited, inspect_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.seams import split_at_seams
 from tramapy.hooks.composite_dlp import CompositeDlpInterceptor
-from tramapy.hooks.dlp import DlpContext, DlpInterceptor, DlpResult
+from tramapy.hooks.dlp import DlpContext, DlpInterceptor, DlpResult, InspectedParts
+from tramapy.values import exact_text
 
 __all__ = ["inspect_run"]
 
@@ -67,5 +68,15 @@ class _Together(DlpInterceptor):
         inspected = self._dlp.inspect_parts(context, self._parts)
         if inspected is None:
             return self._dlp.inspect(context, text)
-        self.texts = inspected.texts
-        return DlpResult("".join(inspected.texts), inspected.redactions)
+        self.texts = _listed(inspected)
+        return DlpResult("".join(self.texts), inspected.redactions)
+
+
+def _listed(inspected: object) -> Sequence[str]:
+    """Return the texts, read once: what is lazy says them once, and what says other things twice is not believed."""
+    if not isinstance(inspected, InspectedParts):
+        close_unawaited(inspected)
+        raise TypeError(f"inspect_parts returns InspectedParts or None, not {type(inspected).__name__}")
+    if isinstance(inspected.texts, str):
+        raise TypeError("InspectedParts.texts takes a list of str, not a str")
+    return [*map(exact_text, inspected.texts)]

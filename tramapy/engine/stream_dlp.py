@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from tramapy.engine.inspection import audited, fail_inspection, inspection_error
+from tramapy.engine.inspection import audited, close_unawaited, fail_inspection, inspection_error
 from tramapy.engine.operation import Attempt
 from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.dlp import (
@@ -196,7 +196,7 @@ class InspectedText:
 def _nothing(returned: object) -> None:
     """Take what `end_part` returned."""
     if returned is not None:
-        _close(returned)
+        close_unawaited(returned)
         raise TypeError(f"end_part of a PartedDlpStream returns None, not {type(returned).__name__}")
 
 
@@ -204,15 +204,8 @@ def _text(released: object) -> str:
     """Return what a DLP stream released."""
     if isinstance(released, str):
         return released if type(released) is str else exact_text(released)
-    _close(released)
+    close_unawaited(released)
     raise TypeError(f"a DlpStream releases a str, not {type(released).__name__}")
-
-
-def _close(returned: object) -> None:
-    """Close what may be an awaitable, since nobody will await it."""
-    close = getattr(returned, "close", None)
-    if callable(close):
-        close()
 
 
 def _guarded(attempt: Attempt, context: DlpContext, callback: str, call: Callable[[], T]) -> T:
