@@ -395,7 +395,11 @@ def test_an_action_that_needs_all_of_a_token_gets_it() -> None:
         ({"disabled_rules": "email"}, TypeError, "disabled_rules takes several strings"),
         ({"disabled_rules": [1]}, TypeError, "disabled_rules takes strings only"),
         ({"actions": {"nope": DlpAction.MASK}}, ConfigurationError, "actions names a rule that there is not"),
-        ({"actions": {"email": "mask"}}, TypeError, r"actions\['email'\] takes a DlpAction, not str"),
+        (
+            {"actions": {"email": "mask"}},
+            TypeError,
+            r"actions\['email'\] takes a DlpAction, not str; for example DlpAction\.MASK$",
+        ),
         ({"actions": ["email"]}, TypeError, "actions takes a mapping"),
         ({"actions": {"email": DlpAction.HASH}}, ConfigurationError, "give a secret hash_key"),
         ({"hash_key": b"short"}, ConfigurationError, "hash_key has 5 bytes; take at least 16"),

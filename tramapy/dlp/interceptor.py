@@ -172,7 +172,7 @@ class RuleBasedDlpInterceptor(StreamingDlpInterceptor):
             TypeError: The text is no `str`, or `content_type` no member of `DlpContentType`.
         """
         if not isinstance(text, str):
-            raise TypeError(f"text takes a str, not {type(text).__name__}; decode bytes first")
+            raise _no_text(text)
         if not isinstance(content_type, DlpContentType):
             raise TypeError("content_type takes a DlpContentType, such as DlpContentType.MODEL_OUTPUT")
         context = DlpContext(
@@ -222,11 +222,17 @@ def _whole_texts_only(interceptor: RuleBasedDlpInterceptor, context: DlpContext)
     """Open no stream."""
 
 
+def _no_text(given: object) -> TypeError:
+    kind = type(given)
+    how = "; decode bytes first" if issubclass(kind, bytes | bytearray) else ""
+    return TypeError(f"text takes a str, not {kind.__name__}{how}")
+
+
 def _require_context(context: object, text: object) -> None:
     if isinstance(context, DlpContext) and isinstance(text, str):
         return
     if isinstance(context, DlpContext):
-        raise TypeError(f"text takes a str, not {type(text).__name__}; decode bytes first")
+        raise _no_text(text)
     raise TypeError(
         f"context takes a DlpContext, not {type(context).__name__}; for a text of no operation write redact(text)"
     )

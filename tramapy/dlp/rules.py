@@ -233,7 +233,9 @@ class RuleBasedDlpConfiguration:
         )
         for rule_id, action in actions.items():
             if not isinstance(action, DlpAction):
-                raise TypeError(f"actions[{rule_id!r}] takes a DlpAction, not {_type_of(action)}")
+                raise TypeError(
+                    f"actions[{rule_id!r}] takes a DlpAction, not {_type_of(action)}; for example DlpAction.MASK"
+                )
         object.__setattr__(self, "actions", MappingProxyType(actions))
         if self.hash_key is not None:
             if not isinstance(self.hash_key, bytes):
