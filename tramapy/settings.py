@@ -21,6 +21,7 @@ from tramapy.hooks.dlp import (
     DlpContentType,
     DlpInterceptor,
     DlpRedactionAuditEmitter,
+    StreamingDlpInterceptor,
     ToolResultFilteringSettings,
 )
 from tramapy.hooks.events import AttemptContentObserver, EngineEventObserver, ObserverChain, refuse_async
@@ -301,8 +302,12 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
         raise _misplaced(name, dlp, DlpInterceptor)
     for hook in _unfolded(dlp):
         _refuse_unless_async(port, name, hook, "inspect")
-        refuse_async(name, hook, "open_stream")
-        wrong = uncallable(hook, "inspect", "context", "text")
+        refuse_async(name, hook, "open_stream", "inspect_parts")
+        wrong = (
+            uncallable(hook, "inspect", "context", "text")
+            or uncallable(hook, "inspect_parts", "context", "parts")
+            or _unusable_stream(hook)
+        )
         if wrong is not None:
             raise ConfigurationError(f"{name}: {wrong}")
         _refuse_idle(name, hook)
@@ -311,6 +316,16 @@ def _dlp(port: Port, settings: PipelineSettings, name: str) -> DlpInterceptor | 
             "dlp makes placeholders, which are for outgoing text; give it as request_dlp, or choose another action"
         )
     return dlp
+
+
+def _unusable_stream(hook: object) -> str | None:
+    """Say what to write where `open_stream` of a DLP interceptor cannot be called, or never is."""
+    if isinstance(hook, StreamingDlpInterceptor):
+        return uncallable(hook, "open_stream", "context")
+    if hasattr(hook, "open_stream"):
+        kind = type(hook).__name__
+        return f"{kind}.open_stream is never called; derive {kind} from StreamingDlpInterceptor"
+    return None
 
 
 def _refuse_idle(name: str, hook: object) -> None:

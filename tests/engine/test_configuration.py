@@ -93,6 +93,29 @@ class OneHanded(DlpInterceptor):
         return text
 
 
+class PartsOf(DlpInterceptor):
+    def inspect(self, context: object, text: str) -> DlpResult:
+        return DlpResult(text)
+
+    def inspect_parts(self, parts: object) -> None:  # type: ignore[override] # as newcomers do
+        return None
+
+
+class AsyncParts(PartsOf):
+    async def inspect_parts(self, context: object, parts: object) -> None:  # type: ignore[override] # the point
+        return None
+
+
+class StreamOfNothing(AsyncStream):
+    def open_stream(self) -> None:  # type: ignore[override] # as newcomers do
+        return None
+
+
+class StreamOfNobody(Words):
+    def open_stream(self, context: object) -> None:
+        return None
+
+
 SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"unheard_of": 1}, r"Unknown setting 'unheard_of'; known are default_provider, models"),
     ({"default_provider": "q"}, r"default_provider names the unknown provider 'q'; providers has 'p'"),
@@ -192,6 +215,19 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     (
         {"dlp": Turned()},
         r"dlp: Turned\.inspect takes its arguments in another order; write inspect\(self, context, text\)$",
+    ),
+    (
+        {"dlp": PartsOf()},
+        r"dlp: PartsOf\.inspect_parts takes other arguments; write inspect_parts\(self, context, parts\)$",
+    ),
+    ({"dlp": AsyncParts()}, r"dlp: AsyncParts\.inspect_parts is async; make it a plain method"),
+    (
+        {"dlp": StreamOfNothing()},
+        r"dlp: StreamOfNothing\.open_stream takes other arguments; write open_stream\(self, context\)$",
+    ),
+    (
+        {"dlp": StreamOfNobody()},
+        r"dlp: StreamOfNobody\.open_stream is never called; derive StreamOfNobody from StreamingDlpInterceptor$",
     ),
     ({"clock": FakeClock}, r"clock is the class FakeClock, and no instance; write FakeClock\(\.\.\.\)$"),
     ({"intercepters": []}, r"Unknown setting 'intercepters'; did you mean interceptors\?$"),
