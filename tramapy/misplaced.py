@@ -45,6 +45,8 @@ def misplaced(where: str, given: object, kind: type[object]) -> ConfigurationErr
 
 
 def _remedy(given: object, kind: type[object]) -> str:
+    if kind is CircuitBreakerSettings and given is False:
+        return "to switch it off, give CircuitBreakerSettings(enabled=False)"
     if kind in _EXAMPLES:
         return f"give {_EXAMPLES[kind]}"
     made = instance_of(given, kind)

@@ -229,6 +229,10 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         {"dlp": StreamOfNobody()},
         r"dlp: StreamOfNobody\.open_stream is never called; derive StreamOfNobody from StreamingDlpInterceptor$",
     ),
+    (
+        {"circuit_breaker": False},
+        r"circuit_breaker is of type bool; to switch it off, give CircuitBreakerSettings\(enabled=False\)$",
+    ),
     ({"clock": FakeClock}, r"clock is the class FakeClock, and no instance; write FakeClock\(\.\.\.\)$"),
     ({"intercepters": []}, r"Unknown setting 'intercepters'; did you mean interceptors\?$"),
     ({"no such": 1}, r"Unknown setting, whose name is no plain word; known are default_provider"),
