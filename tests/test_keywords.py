@@ -35,6 +35,7 @@ from tramapy import (
     ToolDefinition,
     Tramapy,
 )
+from tramapy.keywords import explains_names
 
 retry: Any = RetryPolicySettings
 breaker: Any = CircuitBreakerSettings
@@ -282,3 +283,18 @@ def test_a_subclass_may_have_attributes_of_its_own() -> None:
         dataclasses.FrozenInstanceError, match=r"^Message is immutable; .*\(content=\.\.\.\)$"
     ):
         message.content = "z"  # type: ignore[misc]  # as newcomers do
+
+
+@explains_names
+@dataclasses.dataclass(frozen=True, slots=True, init=False)
+class WithItsOwnConstructor:
+    text: str
+
+    def __init__(self, text: str) -> None:
+        object.__setattr__(self, "text", text.strip())
+
+
+def test_a_constructor_of_one_s_own_is_kept_and_explained() -> None:
+    assert WithItsOwnConstructor(" a ").text == "a"
+    with pytest.raises(TypeError, match=r"^Unknown field 'txt' of WithItsOwnConstructor; did you mean text"):
+        WithItsOwnConstructor(txt="a")  # type: ignore[call-arg]

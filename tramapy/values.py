@@ -15,6 +15,7 @@ __all__ = [
     "MOST",
     "UNLABELLED",
     "class_label",
+    "close_unawaited",
     "described",
     "each",
     "exact_text",
@@ -179,6 +180,13 @@ def uncallable(hook: object, name: str, *arguments: str) -> str | None:
 def _is_own(hook: object, base: type[object], name: str) -> bool:
     found: object = getattr(hook, name)
     return getattr(found, "__func__", found) is not getattr(base, name, None)
+
+
+def close_unawaited(returned: object) -> None:
+    """Close what may be an awaitable, where nobody will await it."""
+    close = getattr(returned, "close", None)
+    if callable(close):
+        close()
 
 
 def shown(number: float) -> str:

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from tramapy import (
+    CompositeDlpInterceptor,
     DlpContext,
     DlpInspectionError,
     DlpInterceptor,
@@ -190,10 +191,37 @@ async def _late() -> None:
     """Is never awaited."""
 
 
+@pytest.mark.parametrize("is_in_chain", [False, True], ids=["alone", "in a composite"])
 @pytest.mark.parametrize("outcome", [_fail, _late], ids=["fails", "awaitable"])
-def test_a_stream_that_fails_at_the_end_of_a_block_closes_the_answer(outcome: Any) -> None:
-    dlp = FailingParts.with_default_rules()
-    dlp.outcome = outcome
+def test_a_stream_that_fails_at_the_end_of_a_block_closes_the_answer(outcome: Any, is_in_chain: bool) -> None:
+    failing = FailingParts.with_default_rules()
+    failing.outcome = outcome
+    dlp = CompositeDlpInterceptor([failing, RULES]) if is_in_chain else failing
     with pytest.raises(DlpInspectionError) as caught:
         _said(_client(["key " + KEY, "what"], 3, dlp=dlp))
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+class WrongSeams(RuleBasedDlpInterceptor):
+    """Has streams that say wrong things of where parts meet."""
+
+    seams: Any = None
+
+    def open_stream(self, context: DlpContext) -> Any:
+        stream = super().open_stream(context)
+        names = ("feed", "finish", "abort", "end_part", "flush")
+        calls = {name: getattr(stream, name) for name in names}
+        return SimpleNamespace(redactions=(), take_seams=self.seams, **calls)
+
+
+@pytest.mark.parametrize(
+    "seams",
+    [_fail, _late, lambda: [2, 1], lambda: [-1], lambda: [1_000], lambda: iter([1]), lambda: ["1"]],
+    ids=["fails", "awaitable", "descending", "negative", "far", "lazy", "no numbers"],
+)
+def test_seams_that_cannot_be_close_the_answer(seams: Any) -> None:
+    wrong = WrongSeams.with_default_rules()
+    wrong.seams = seams
+    with pytest.raises(DlpInspectionError) as caught:
+        _said(_client(["one key " + KEY, "what"], 3, dlp=CompositeDlpInterceptor([wrong, RULES])))
     assert KEY not in "".join(traceback.format_exception(caught.value))

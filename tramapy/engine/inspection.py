@@ -15,7 +15,6 @@ from tramapy.values import class_label, exact_text
 
 __all__ = [
     "audited",
-    "close_unawaited",
     "fail_inspection",
     "inspect_text",
     "inspection_error",
@@ -157,13 +156,6 @@ async def settled(attempt: Attempt, result: object) -> object:
         raise
     await port.checkpoint(baseline)
     return value
-
-
-def close_unawaited(returned: object) -> None:
-    """Close what may be an awaitable, where nobody will await it."""
-    close = getattr(returned, "close", None)
-    if callable(close):
-        close()
 
 
 def fail_inspection(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from tramapy.engine.inspection import close_unawaited, inspect_text
+from tramapy.engine.inspection import inspect_text
 from tramapy.engine.operation import Attempt
 from tramapy.engine.seams import split_at_seams
 from tramapy.hooks.composite_dlp import CompositeDlpInterceptor
 from tramapy.hooks.dlp import DlpContext, DlpInterceptor, DlpResult, InspectedParts
-from tramapy.values import exact_text
+from tramapy.values import close_unawaited, exact_text
 
 __all__ = ["inspect_run"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
-from tramapy.engine.inspection import audited, close_unawaited, fail_inspection, inspection_error
+from tramapy.engine.inspection import audited, fail_inspection, inspection_error
 from tramapy.engine.operation import Attempt
+from tramapy.hooks.composite_dlp import end_part
 from tramapy.hooks.diagnostics import report_secondary_failure
 from tramapy.hooks.dlp import (
     DlpContentLocation,
@@ -19,7 +20,7 @@ from tramapy.hooks.dlp import (
     StreamingDlpInterceptor,
     parted,
 )
-from tramapy.values import exact_text
+from tramapy.values import close_unawaited, exact_text
 
 __all__ = ["InspectedText"]
 
@@ -129,7 +130,7 @@ class InspectedText:
         """
         stream = self._parted
         if stream is not None:
-            self._timed("end_part", lambda: _nothing(cast("Any", stream).end_part()))
+            self._timed("end_part", lambda: end_part(stream))
 
     async def flush(self) -> str:
         """Return all of the text so far; what comes next is inspected behind it.
@@ -191,13 +192,6 @@ class InspectedText:
                 fresh.append(DlpRedaction(redaction.rule_id, redaction.replacement_count - known))
                 self._reported[redaction.rule_id] = redaction.replacement_count
         return tuple(fresh)
-
-
-def _nothing(returned: object) -> None:
-    """Take what `end_part` returned."""
-    if returned is not None:
-        close_unawaited(returned)
-        raise TypeError(f"end_part of a PartedDlpStream returns None, not {type(returned).__name__}")
 
 
 def _text(released: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Never
+from typing import Any, Never, cast
 
 from tramapy.hooks.dlp import (
     DlpContext,
@@ -13,13 +13,14 @@ from tramapy.hooks.dlp import (
     DlpRedaction,
     DlpResult,
     DlpStream,
+    PartedDlpStream,
     StreamingDlpInterceptor,
     parted,
 )
 from tramapy.hooks.pending_fold import PendingFold
-from tramapy.values import described, listed
+from tramapy.values import close_unawaited, described, listed
 
-__all__ = ["ChainedDlpStream", "CompositeDlpInterceptor", "merged_redactions"]
+__all__ = ["ChainedDlpStream", "CompositeDlpInterceptor", "end_part", "merged_redactions"]
 
 
 class CompositeDlpInterceptor(StreamingDlpInterceptor):
@@ -174,7 +175,7 @@ class _Link:
     def end_part(self) -> None:
         """End a part, if the stream knows of parts."""
         if self._parted is not None:
-            self._parted.end_part()
+            end_part(self._parted)
 
     def flush(self) -> str:
         """Return all that the stream holds back."""
@@ -220,8 +221,31 @@ class _Link:
 
     def _joined(self, released: str, more: str, seams: list[int]) -> str:
         if self._parted is not None:
-            seams.extend(len(released) + place for place in self._parted.take_seams())
+            seams.extend(len(released) + place for place in _seams_of(self._parted, more))
         return released + more
+
+
+def end_part(stream: PartedDlpStream) -> None:
+    """End a part of a text.
+
+    Raises:
+        TypeError: Something came back, such as an awaitable that nobody awaits: then the part has not ended.
+    """
+    returned = cast("Any", stream).end_part()
+    if returned is not None:
+        close_unawaited(returned)
+        raise TypeError(f"end_part of a PartedDlpStream returns None, not {type(returned).__name__}")
+
+
+def _seams_of(stream: PartedDlpStream, released: str) -> Sequence[int]:
+    """Return the seams in what was released; by wrong ones, text would be said twice or not at all."""
+    places = cast("Any", stream).take_seams()
+    if not isinstance(places, Sequence):
+        close_unawaited(places)
+        raise TypeError(f"take_seams of a PartedDlpStream returns a list, not {type(places).__name__}")
+    if any(first > last for first, last in pairwise((0, *places, len(released)))):
+        raise ValueError("take_seams of a PartedDlpStream returns places in what was released last, in order")
+    return cast("Sequence[int]", places)
 
 
 def _opened_again(interceptor: DlpInterceptor, context: DlpContext) -> DlpStream:
