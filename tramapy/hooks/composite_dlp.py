@@ -239,13 +239,14 @@ def end_part(stream: PartedDlpStream) -> None:
 
 def _seams_of(stream: PartedDlpStream, released: str) -> Sequence[int]:
     """Return the seams in what was released; by wrong ones, text would be said twice or not at all."""
-    places = cast("Any", stream).take_seams()
-    if not isinstance(places, Sequence):
-        close_unawaited(places)
-        raise TypeError(f"take_seams of a PartedDlpStream returns a list, not {type(places).__name__}")
+    returned = cast("object", stream.take_seams())
+    if not isinstance(returned, Sequence):
+        close_unawaited(returned)
+        raise TypeError(f"take_seams of a PartedDlpStream returns a list, not {type(returned).__name__}")
+    places = cast("Sequence[int]", returned)
     if any(first > last for first, last in pairwise((0, *places, len(released)))):
         raise ValueError("take_seams of a PartedDlpStream returns places in what was released last, in order")
-    return cast("Sequence[int]", places)
+    return places
 
 
 def _opened_again(interceptor: DlpInterceptor, context: DlpContext) -> DlpStream:
